@@ -30,6 +30,8 @@ ALSO = {
     "zlib.error": "ZlibSampleError",
 }  # fmt: skip
 OS_FIELDS = ("errno", "strerror", "filename")
+# Equal reasons from which they are one line, and the names that it then has
+EQUAL, NAMED = 4, 3
 
 
 def readable(text: str) -> str:
@@ -40,6 +42,21 @@ def readable(text: str) -> str:
         return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     except UnicodeEncodeError:  # half a surrogate pair of another origin
         return text.encode("utf-8", "backslashreplace").decode()
+
+
+def grouped(problems: Iterable[tuple[str, str]]) -> list[str]:
+    """Lines of names and what is wrong with each; what is wrong with many is said once."""
+    names: dict[str, list[str]] = {}
+    for name, reason in problems:
+        names.setdefault(reason, []).append(name)
+    lines = []
+    for reason, given in names.items():
+        if len(given) < EQUAL:
+            lines += [f"{name}: {reason}" for name in given]
+        else:
+            shown = ", ".join(given[:NAMED])
+            lines.append(f"{len(given):,} times: {reason}: {shown} and {len(given) - NAMED:,} more")
+    return lines
 
 
 class FastloadError(Exception):

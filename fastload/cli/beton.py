@@ -6,8 +6,14 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from fastload.cli.convert_report import emit_whole, expected_rows, log_transcoding, transcoding_text
-from fastload.cli.output import emit, interruptible, log, meter, table
+from fastload.cli.convert_report import (
+    emit_whole,
+    expected_rows,
+    log_bad,
+    log_transcoding,
+    transcoding_text,
+)
+from fastload.cli.output import emit, interruptible, meter, table
 from fastload.errors import UsageError
 from fastload.spec import Json
 
@@ -112,10 +118,4 @@ def emit_summary(target: str, summary: "BetonSummary", seconds: float, json_to: 
     }
     emit(result, json_to, Text(readable(target)), table(("converted for FFCV", ""), rows))
     log_transcoding(summary.transcoding)
-    for row in summary.bad[:SHOWN]:
-        log.print(
-            f"{'substituted' if row.mended else 'left out'}: {readable(row.name)}: {row.reason}",
-            markup=False,
-        )
-    if len(bad) > SHOWN:
-        log.print(f"left out: {len(bad) - SHOWN} more; --json lists all", markup=False)
+    log_bad(summary.bad, "--json lists all")

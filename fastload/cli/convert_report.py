@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from fastload.cli.output import emit, log, table
+from fastload.errors import grouped
 
 if TYPE_CHECKING:
     from fastload.conversion.beton_writer import BetonSummary
@@ -66,6 +67,7 @@ def emit_summary(
     to: str = "shards",
 ) -> None:
     from fastload.conversion.readers import readable
+    from fastload.sources.shard_index import BAD
 
     if summary.whole:
         emit_whole(target, summary, json_to)
@@ -78,7 +80,7 @@ def emit_summary(
     log_transcoding(summary.transcoding)
     for note in summary.notes:
         log.print(note, markup=False)
-    log_bad(target, summary.bad)
+    log_bad(summary.bad, f"all are listed in {target}/{BAD}")
 
 
 def summary_json(target: str, summary: "ConversionSummary", seconds: float) -> dict[str, object]:
@@ -119,19 +121,16 @@ def summary_rows(summary: "ConversionSummary", seconds: float, to: str) -> list[
     return [*rows, ("time", f"{seconds:.1f} s, {rate:,.0f} images/s")]
 
 
-def log_bad(target: str, bad: "Sequence[Bad]") -> None:
+def log_bad(bad: "Sequence[Bad]", all_are: str) -> None:
+    """all_are: where all of them are listed."""
     from fastload.conversion.readers import readable
-    from fastload.sources.shard_index import BAD
 
-    for row in bad[:SHOWN]:
-        log.print(
-            f"{'substituted' if row.mended else 'left out'}: {readable(row.name)}: {row.reason}",
-            markup=False,
-        )
-    if len(bad) > SHOWN:
-        log.print(
-            f"left out: {len(bad) - SHOWN} more; all are listed in {target}/{BAD}", markup=False
-        )
+    for mended, done in ((False, "left out"), (True, "substituted")):
+        lines = grouped((row.name, row.reason) for row in bad if row.mended is mended)
+        for line in lines[:SHOWN]:
+            log.print(f"{done}: {readable(line)}", markup=False)
+        if len(lines) > SHOWN:
+            log.print(f"{done}: {len(lines) - SHOWN} lines more; {all_are}", markup=False)
 
 
 def emit_whole(

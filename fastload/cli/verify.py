@@ -7,6 +7,7 @@ from rich.text import Text
 
 from fastload.cli.output import JsonTo, Threads, emit, meter, table
 from fastload.cli.verbs import Verb
+from fastload.errors import grouped
 
 SHOWN = 50  # damages on the terminal; all are in the JSON
 
@@ -39,9 +40,10 @@ def verify(
         "bytes": report.bytes,
         "ok": not report.damages, "damages": [damage._asdict() for damage in report.damages],
     }  # fmt: skip
-    lines = [Text(readable(f"damaged: {damage}")) for damage in report.damages[:SHOWN]]
-    if len(report.damages) > SHOWN:
-        lines.append(Text(f"damaged: {len(report.damages) - SHOWN} more; --json lists all"))
+    damages = grouped((damage.place, damage.what) for damage in report.damages)
+    lines = [Text(readable(f"damaged: {damage}")) for damage in damages[:SHOWN]]
+    if len(damages) > SHOWN:
+        lines.append(Text(f"damaged: {len(damages) - SHOWN} lines more; --json lists all"))
     verdict = f"{len(report.damages):,} damaged" if report.damages else "all intact"
     rows = [
         ("files", f"{report.files:,}"),

@@ -28,7 +28,7 @@ from fastload.conversion.parts import Bad
 from fastload.conversion.readers.base import Reader, stamp_of
 from fastload.conversion.readers.spans import spooled
 from fastload.conversion.workers import Advance, Stop
-from fastload.errors import ConversionError, UsageError
+from fastload.errors import ConversionError, UsageError, grouped
 from fastload.files.below import PLAIN
 from fastload.sources import beton_file as format
 from fastload.spec import Json, Longs
@@ -223,7 +223,7 @@ def _fails(pages: Pages, options: Options) -> bool:
 
 
 def _check_bad(where: str, pages: Pages, total: int, options: Options) -> None:
-    lines = "\n".join(map(str, pages.bad))
+    lines = "\n".join(grouped((one.name, one.reason) for one in pages.bad))
     if _fails(pages, options):
         raise ConversionError(
             f"{where}: {len(pages.bad)} of {total} samples are bad; mend them, or pass --on-error "

@@ -32,7 +32,7 @@ from fastload.conversion.readers.spans import spooled
 from fastload.conversion.target import Hold
 from fastload.conversion.workers import Advance
 from fastload.conversion.writers import Catalog
-from fastload.errors import ConversionError
+from fastload.errors import ConversionError, grouped
 from fastload.files.names import check_keys
 from fastload.sources.arrow import import_arrow
 from fastload.spec import Json
@@ -206,7 +206,7 @@ def known(record: Json, folder: str) -> Written | None:
 def check_bad(job: Job, bad: Sequence[Bad], parts: Sequence[Written]) -> None:
     """Raise ConversionError with every bad sample, one per line, unless they are to be left out."""
     total = len(job.reader)
-    lines = "\n".join(map(str, bad))
+    lines = "\n".join(grouped((one.name, one.reason) for one in bad))
     if fails(job, bad):
         raise ConversionError(
             f"{job.where}: {len(bad)} of {total} samples are bad; mend them, or pass --on-error "

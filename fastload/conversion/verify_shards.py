@@ -33,12 +33,13 @@ class Damage(NamedTuple):
     key: str | None  # of the sample, if it is one's
     what: str
 
-    def __str__(self) -> str:
+    @property
+    def place(self) -> str:
         span = f", bytes {self.start}..{self.end}" if self.end > self.start else ""
-        return (
-            f"{self.file}{span}{f', sample {self.key}' if self.key is not None else ''}: "
-            f"{self.what}"
-        )
+        return f"{self.file}{span}{f', sample {self.key}' if self.key is not None else ''}"
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.what}"
 
 
 def check_file(where: str, want: Shard, *, growing: bool = False) -> list[Damage]:

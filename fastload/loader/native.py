@@ -29,6 +29,8 @@ from fastload.state import reading
 from fastload.state.progress import Progress
 from fastload.system import devices, room
 
+REASONS = 3  # of bad samples, that an epoch's end says
+
 
 class Reseeded(_BaseDataLoaderIter):
     """Stands before PyTorch's base class, which draws a seed, in the order of classes: a resumed
@@ -120,10 +122,18 @@ def _tell(bad: BadSamples, progress: Progress, done: str) -> None:
     if progress.bad:
         warnings.warn(
             f"loader: {progress.bad} of {len(bad.source):,} samples could not be read in epoch "
-            f"{progress.epoch} and were {done}; {bad.path} lists them",
+            f"{progress.epoch} and were {done} ({_reasons(progress)}); {bad.path} lists them",
             BadSamplesWarning,
             stacklevel=5,  # of next(loader)
         )
+
+
+def _reasons(progress: Progress) -> str:
+    """The most frequent ones, with how often each was met; a resumed epoch knows its own part."""
+    known = progress.bad_reasons.most_common()
+    shown = [f"{count:,} times: {why}" if count > 1 else why for why, count in known[:REASONS]]
+    rest = progress.bad - sum(count for _, count in known[:REASONS])
+    return "; ".join([*shown, *([f"{rest:,} more"] if rest else [])])
 
 
 def _ready(loader: BaseLoader[object]) -> tuple[Engine, Plan, BadSamples]:

@@ -195,6 +195,8 @@ class BadSamples:
         met: set[int] = vars(progress).setdefault("met", set())
         meter.mine().bad_samples += len(report.errors)
         self._list(report.errors)
+        new = {error.index: error.reason for error in report.errors if error.index in report.own}
+        progress.bad_reasons.update(why for index, why in new.items() if index not in met)
         progress.bad += len(set(report.own) - met)
         met.update(report.own)
         if progress.bad > self.limit:

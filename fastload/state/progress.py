@@ -1,9 +1,9 @@
 """An epoch on its way: where the consumer is, and the draws that a resumed one makes again."""
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import torch
@@ -35,6 +35,7 @@ class Progress:
     # Whether later epochs draw from there, since the program's generator is elsewhere.
     private: bool = False
     bad: int = 0  # samples of the epoch that on_error has passed over
+    bad_reasons: Counter[str] = field(default_factory=Counter)  # theirs
     done: bool = False
     resumed: bool = False
     order: State | None = None  # of samplers with a state: the one to go on from

@@ -2,6 +2,7 @@
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 
@@ -111,6 +112,36 @@ def test_bad_files_are_one_line_each_and_exit_1(fastload, small, tmp_path):
     code, out, err = fastload("inspect", small)
     assert (code, err) == (0, "")
     assert out.splitlines()[-1] == f"not an image: {small}/cat/[bold]x[y].jpg"
+
+
+def test_equal_reasons_are_one_line(fastload, small, tmp_path):
+    """Of each verb; the counts are of the files."""
+    names = [f"{small}/cat/empty{number}.jpg" for number in range(6)]
+    for name in names:
+        Path(name).write_bytes(b"")
+    line = (
+        "6 times: is empty (0 bytes); mend or remove the file: "
+        f"{names[0]}, {names[1]}, {names[2]} and 3 more"
+    )
+    code, _, err = fastload("convert", small, tmp_path / "out")
+    assert (code, err.splitlines()) == (
+        1,
+        [
+            (
+                f"fastload: {tmp_path}/out: 6 of 13 samples are bad; mend them, or pass --on-error "
+                "skip"
+            ),
+            f"fastload: {line}",
+        ],
+    )
+    for to in ("shards", "beton"):
+        target = tmp_path / f"out.{to}"
+        code, _, err = fastload("convert", small, target, "--to", to, "--on-error", "skip")
+        assert (code, err) == (0, f"left out: {line}\n")
+    code, out, _ = fastload("verify", small)
+    assert (code, out.splitlines()[0]) == (1, f"damaged: {line}")
+    code, out, _ = fastload("verify", small, "--json", "-")
+    assert [one["file"] for one in json.loads(out)["damages"]] == names
 
 
 def test_usage_errors_exit_2(fastload, small, tmp_path):

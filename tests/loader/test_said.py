@@ -3,6 +3,7 @@
 import re
 import shutil
 import warnings
+from pathlib import Path
 
 import pytest
 import torch
@@ -114,18 +115,21 @@ def test_a_loader_of_pytorchs_engine_says_so():
     ("on_error", "done"), [("substitute", "substituted"), ("skip", "left out")]
 )
 def test_an_epochs_end_says_how_many_samples_were_bad(folder, tmp_path, on_error, done):
+    """Equal reasons are said once."""
     source = fastload.open(shutil.copytree(folder, tmp_path / "copy"), ops())
-    bad = source.samples[1][0]
-    with open(bad, "wb") as file:
-        file.write(b"no image")
+    for sample in (1, 2):
+        Path(source.samples[sample][0]).write_bytes(b"no image")
+    Path(source.samples[4][0]).unlink()
     loader = fastload.DataLoader(
-        source, 4, on_error=on_error, max_bad=1, bad_samples=tmp_path / "bad.jsonl"
+        source, 4, on_error=on_error, max_bad=3, bad_samples=tmp_path / "bad.jsonl"
     )
     with pytest.warns(fastload.BadSamplesWarning) as caught:
         list(loader)
     (said,) = caught
     assert str(said.message) == (
-        f"loader: 1 of {len(source)} samples could not be read in epoch 0 and were {done}; "
+        f"loader: 3 of {len(source)} samples could not be read in epoch 0 and were {done} "
+        "(2 times: cannot be decoded (cannot identify image file); mend or remove the file; "
+        "cannot be read (No such file or directory)); "
         f"{tmp_path / 'bad.jsonl'} lists them"
     )
     assert said.filename == __file__
