@@ -8,6 +8,7 @@ import pytest
 from PIL import Image
 
 from fastload import _native as native
+from fastload.transforms.pil import PASS_ORDER
 
 from .helpers import (
     HEIGHT,
@@ -58,7 +59,8 @@ def test_each_sample_may_have_its_own_filter(batch):
     job.wait_fetched()
     give_foreign(job)
     out = np.zeros((12, HEIGHT, WIDTH, 3), np.uint8)
-    job.run([picture(whole(job.sizes, HEIGHT, WIDTH), numbers, None, out, HEIGHT, WIDTH, True)])
+    crops = whole(job.sizes, HEIGHT, WIDTH)
+    job.run([picture(crops, numbers, None, out, HEIGHT, WIDTH, True, PASS_ORDER)])
     job.wait_done()
     for n in np.flatnonzero(job.status == native.OK):
         image = noise(33, 44, int(n)) if n == 3 else pillow(job.payload(int(n)))
