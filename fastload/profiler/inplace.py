@@ -65,8 +65,9 @@ def report(processes: list[Process], seconds: float) -> Report:
     return Report(
         decide(rungs, costs, evidence), rungs, StepFacts(kind, None, note), setting,
         machine.facts(), seconds, costs, how if costs else "", evidence=evidence,
-        not_measured=_not_measured(replayed), tried=tried.read(slowest.process.facts),
-        remedies=tried.remedies(slowest.process.facts, rungs), foreseen=foreseen(slowest, family),
+        not_measured=_not_measured(slowest.process.facts, replayed=replayed),
+        tried=tried.read(slowest.process.facts), foreseen=foreseen(slowest, family),
+        remedies=tried.remedies(slowest.process.facts, rungs),
     )  # fmt: skip
 
 
@@ -227,6 +228,7 @@ def _nothing(processes: list[Process]) -> str:
     )
 
 
-def _not_measured(replayed: bool) -> tuple[str, ...]:
+def _not_measured(facts: Json, *, replayed: bool) -> tuple[str, ...]:
     alone = () if replayed else ("step and loader alone (--ladder)",)
-    return (*filter(None, (unseen(),)), *alone, "cold page cache", "other numbers of workers")
+    workers = () if tried.others(facts) else ("other numbers of workers",)
+    return (*filter(None, (unseen(),)), *alone, "cold page cache", *workers)

@@ -2,23 +2,44 @@
 
 import numpy as np
 
+from fastload.measure import Interval, bootstrap
 from fastload.profiler.evidence import Rungs
+from fastload.spec import Array, Floats
 
 
-def overlapping(rungs: Rungs) -> float:
-    """Share of the shorter one of step and loader that passes beside the longer one.
+def overlapping(step: Array, loader: Array, training: Array) -> Floats:
+    """Share of the shorter one of step and loader that passes beside the longer one; of rates.
 
     It is 1 with enough workers, and 0 without any.
     """
-    step, loader, both = (
-        1 / sample.median for sample in (rungs.step, rungs.loader, rungs.training)
+    step_s, loader_s, both = 1 / step, 1 / loader, 1 / training
+    share: Floats = np.clip(
+        1 - (both - np.maximum(step_s, loader_s)) / np.minimum(step_s, loader_s), 0, 1
     )
-    return float(np.clip(1 - (both - max(step, loader)) / min(step, loader), 0, 1))
+    return share
 
 
-def predict(step: float, loader: float, share: float) -> float:
+def predict(step: Array, loader: Array, share: Floats) -> Floats:
     """Training, images/s, from the rates of step and loader alone; share: as `overlapping`."""
-    return 1 / (max(1 / step, 1 / loader) + (1 - share) * min(1 / step, 1 / loader))
+    step_s, loader_s = 1 / step, 1 / loader
+    both = np.maximum(step_s, loader_s) + (1 - share) * np.minimum(step_s, loader_s)
+    training: Floats = 1 / both
+    return training
+
+
+def trained(rungs: Rungs, gain: float, more: float) -> Interval:
+    """Training with a loader that is `gain` times as fast, by training as it is.
+
+    more: share of what does not overlap now that overlaps then.
+    """
+
+    def ratio(*replicates: Array) -> Floats:
+        step, loader, training = (np.median(values, axis=-1) for values in replicates)
+        share = overlapping(step, loader, training)
+        times: Floats = predict(step, loader * gain, share + more * (1 - share)) / training
+        return times
+
+    return bootstrap(ratio, rungs.step, rungs.loader, rungs.training)
 
 
 def overlap(rungs: Rungs) -> float:

@@ -19,7 +19,7 @@ from fastload.plan.plan import plan
 from fastload.profiler.batches import Feed, alone
 from fastload.profiler.evidence import Rungs
 from fastload.profiler.ladder import Budget, Ladder
-from fastload.profiler.overlap import overlapping, predict
+from fastload.profiler.overlap import trained
 from fastload.spec import Stage
 from fastload.transforms import Op, RandAugment
 from fastload.transforms.kinds import Gather
@@ -76,16 +76,14 @@ class Priced:
     def range(self, rungs: Rungs) -> Interval:
         """The same with its interval: of the loader's gain, the step, and how much overlaps.
 
-        What begins to work beside the step overlaps somewhere between not at all and wholly.
+        What begins to work beside the step overlaps somewhere between not at all and wholly. The
+        replicates of the rungs are resampled together, so a drift of the machine widens nothing.
         """
-        now, gain = overlapping(rungs), self.speedup
-        most = 1.0 if self.beside else now
-        loader, step = rungs.loader.median, rungs.step
-        return Interval(
-            predict(step.median, loader * gain.value, (now + most) / 2),
-            predict(step.low, loader * gain.low, now),
-            predict(step.high, loader * gain.high, most),
-        )
+        gain, now = self.speedup, rungs.training.median
+        most = 1.0 if self.beside else 0.0
+        value = trained(rungs, gain.value, most / 2)
+        low, high = trained(rungs, gain.low, 0.0), trained(rungs, gain.high, most)
+        return Interval(now * value.value, now * low.low, now * high.high)
 
     @property
     def same(self) -> bool:

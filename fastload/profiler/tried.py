@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from fastload.measure import Sample, ratio
+from fastload.measure import Sample
 from fastload.profiler.evidence import Rungs
 from fastload.profiler.remedies import Alternative, Priced
 from fastload.spec import Json
@@ -75,6 +75,13 @@ class Trial:
         return Priced(what, loader, paired, beside=not self.own and workers > 0)
 
 
+def others(facts: Json) -> bool:
+    """Whether the program's own loader was tried with another number of workers."""
+    trial = facts.get("trial")
+    loaders = trial.get("loaders") if isinstance(trial, dict) else None
+    return any(one["kind"] == "workers" for one in loaders or ())
+
+
 def remedies(facts: Json, rungs: Rungs) -> tuple[Priced, ...]:
     """Each loader that was tried, beside the program's own; what changes less comes first."""
     trial = _trial(facts, rungs)
@@ -120,8 +127,8 @@ def _indexed(trial: Trial) -> Iterator[Priced]:
         whole = trial.rates.get(("fastload", workers))
         if kind != "indexed" or plain is None or whole is None or trial.folder is None:
             continue
-        gain = ratio(indexed, plain)
-        rates = Sample(tuple(whole.median * part for part in (gain.low, gain.value, gain.high)))
+        turns = zip(whole.values, indexed.values, plain.values, strict=False)
+        rates = Sample(tuple(rate * more / less for rate, more, less in turns))
         how = f"fastload index {shlex.quote(trial.folder)}"
         name = f"{_with(workers, trial)[0]}, and index the folder ({how})"
         cost = "one pass over the images (else fastload's first epoch makes it)"

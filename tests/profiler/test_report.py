@@ -46,7 +46,7 @@ REPORT = Report(
 
 TEXT = """\
 VERDICT  CPU-BOUND: decode   stall 80.3 % [80.3, 80.4]   AU 20 % (MLPerf Storage asks 90 %)   HIGH
-DO       Backend native: predicted 1,439 images/s (1,439 to 1,439), 2.4 times today's 590.
+DO       Backend native: predicted 1,439 images/s (1,412 to 1,468), 2.4 times today's 590.
          The GPU waits 80 % of the time; this loader gives 20 % of what it could take. \
 The stage that takes the most CPU time is decode.
          The training step was EMULATED: a clock at 3,000 images/s. No GPU did any work.
@@ -72,7 +72,7 @@ Over all epochs the GPU waits 83 % of the time, at best (step: computed from its
 full size, the same cost per pixel).
 
 WHAT WOULD HELP           loader images/s      training, predicted   cost
-backend native    1,500 (2.5x [2.5, 2.5])   1,439 (1,439 to 1,439)   none: the same ops
+backend native    1,500 (2.5x [2.5, 2.5])   1,439 (1,412 to 1,468)   none: the same ops
 Tried, no clear gain: backend other, 300 (0.5x [0.5, 0.5]) images/s.
 
 Backend native cannot run this plan: op 3 (X) is not written natively.

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from fastload.measure import Interval, Sample
@@ -11,6 +12,7 @@ from fastload.profiler.cold import Reading
 from fastload.profiler.cuts import Cut
 from fastload.profiler.evidence import Rungs
 from fastload.profiler.findings import Setting, StepFacts
+from fastload.profiler.offers import offers
 from fastload.profiler.sweep import AtWorkers
 from fastload.profiler.verdict import decide
 
@@ -51,11 +53,21 @@ def test_what_is_not_known_is_said_and_how_to_know_it(kind, how):
         ),
         (
             f"DO       Measure again ({how}). Known already: no loader could make training more "
-            "than 1.4 times as fast; backend native: predicted 100 images/s (100 to 100)."
+            "than 1.4 times as fast; backend native: predicted 100 images/s (91 to 122)."
         ),
         "         Training waits between 1 and 30 % of the time; from 5 % on it would matter.",
     ]
     assert report.to_json()["advice"] == advice(report)
+
+
+def test_a_machine_that_drifts_leaves_a_prediction_as_sure_as_it_is():
+    """Everything became four times as slow meanwhile, and a fast loader is still worth the same."""
+    drift = np.array([1.0, 0.5, 0.25, 0.5, 1.0])
+    step, loader = 1000 * drift, 500 * drift
+    rungs = Rungs(*(Sample(tuple(rates.tolist())) for rates in (step, loader, loader)))
+    (found,) = offers(replace(REPORT, rungs=rungs, remedies=(priced("backend x", 6000.0),)))
+    for gain in (found.gain.value, found.gain.low, found.gain.high):
+        assert gain == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize(
