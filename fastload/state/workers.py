@@ -217,7 +217,8 @@ class Shown:
     def __call__(self, worker: int) -> None:
         info = torch.utils.data.get_worker_info()
         if info is not None:
-            info.__dict__["dataset"] = self.dataset  # past its __setattr__
+            # Past its own __setattr__; since torch 2.13 it has slots, and no __dict__.
+            object.__setattr__(info, "dataset", self.dataset)
         if self.init is not None:
             self.init(worker)
 
