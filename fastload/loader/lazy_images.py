@@ -102,8 +102,8 @@ class LazyWorker:
             _patch.enter()
         info = get_worker_info()
         while info is not None and isinstance(info.dataset, Around):
-            # The program's own, past the class's __setattr__
-            vars(info)["dataset"] = vars(info.dataset)["_inside"]
+            # The program's own, past the class's __setattr__; since torch 2.13 it has no __dict__
+            object.__setattr__(info, "dataset", vars(info.dataset)["_inside"])
         if self.init is not None:
             self.init(worker)
 
