@@ -81,15 +81,17 @@ def _decoded(data: Any, region: Box | None, size: Size | None, interpolation: st
     box = _region(region, (width, height))
     target = _target(box, size, out)
     full = whole((box[2] - box[0], box[3] - box[1]))
+    # NumPy's memory is used again at once, what is new to the process costs a page fault per 4 KiB
+    pixels = np.empty((*target[::-1], 3), np.uint8) if out is None else np.asarray(out)
     try:
-        made = _native.image_pixels(
+        _native.image_pixels(
             data, scale=1, crop=box, size=target, box=full, window=whole(target), flip=False,
             filter=interpolation, order=pil.PASS_ORDER, channels=3, filler=255, library=True,
-            out=None if out is None else np.asarray(out),
+            out=pixels,
         )  # fmt: skip
     except ValueError:
         return _by_pillow(pil.decode(bytes(data)), box, target, interpolation, out)
-    return made if out is None else out
+    return pixels if out is None else out
 
 
 def _by_pillow(image: Image.Image, box: Box, target: Size, interpolation: str, out: Any) -> Any:

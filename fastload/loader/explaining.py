@@ -87,7 +87,7 @@ def _now(loader: BaseLoader[object]) -> list[str]:
     route = loader._route
     if route.backend is None:
         off = lazy_images.why_not(wanted=loader.lazy_images)
-        how = "unchanged" if off else "with native decoding where Pillow opens JPEGs"
+        how = "unchanged" if off else "with fastload's decoding of the JPEGs that it opens"
         if not off and (steps := divided.steps(loader.dataset)):
             how += f", and native {', '.join(steps)}"
         out = [f"PyTorch's own engine, {how}:", *(f"  {reason}" for reason in route.reasons)]

@@ -1,23 +1,26 @@
-"""`PIL.Image.open` made lazy where PyTorch's own engine runs a data set: in its worker processes
-for good, in the caller's process while a batch is made.
+"""Other libraries' decoding made fastload's where PyTorch's own engine runs a data set:
+`PIL.Image.open` is lazy, and torchvision.io and OpenCV decode JPEGs by fastload's decoder.
 """
 
 import functools
 import os
-import threading
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from types import BuiltinFunctionType
 from typing import Any
 
+import torch
 from PIL import Image
 from torch.utils.data import get_worker_info
 
-from fastload.image import pillow
+from fastload.image import pillow, stand_ins
 from fastload.image.lazy import SUPPORTED, lazy
+from fastload.image.stand_ins import Call
+from fastload.loader.patching import Patch
 from fastload.lowering import codes
 from fastload.order.seeding import Around
 
-OPEN = Callable[..., Image.Image]
 _known: list[bool] = []  # that it is proved
 VARIABLE = "FASTLOAD_LAZY_IMAGES"
 
@@ -36,70 +39,90 @@ def why_not(*, wanted: bool) -> str:
     return "" if _proved() else "the program has replaced functions of Pillow's"
 
 
-class _Patch:
-    """`PIL.Image.open` of this process, and how many ask for lazy images."""
+def _lazily(original: Call, active: Callable[[], bool]) -> Call:
+    @functools.wraps(original)
+    def open(*args: Any, **kwargs: Any) -> Image.Image:
+        image: Image.Image = original(*args, **kwargs)
+        return lazy(image) if active() and pillow.unchanged() else image
 
-    def __init__(self) -> None:
-        self.lock, self.uses = threading.Lock(), 0
-        self.before: OPEN = Image.open
-        self.ours: OPEN | None = None
-
-    def enter(self) -> None:
-        with self.lock:
-            if self.uses == 0 and Image.open is not self.ours:
-                self.before, self.ours = Image.open, self._lazily(Image.open)
-                Image.open = self.ours  # type: ignore[assignment]
-            self.uses += 1
-
-    def leave(self) -> None:
-        with self.lock:
-            self.uses -= 1
-            # Else the program has put something around it meanwhile, which calls it on.
-            if self.uses == 0 and Image.open is self.ours:
-                Image.open, self.ours = self.before, None  # type: ignore[assignment]
-
-    def forget(self) -> None:
-        """In a child of fork, whose parent may have been making a batch."""
-        self.lock, uses, self.uses = threading.Lock(), self.uses, 1
-        if uses:
-            self.leave()
-        self.uses = 0
-
-    def _lazily(self, original: OPEN) -> OPEN:
-        @functools.wraps(original)
-        def open(*args: Any, **kwargs: Any) -> Image.Image:
-            image = original(*args, **kwargs)
-            return lazy(image) if self.uses and pillow.unchanged() else image
-
-        return open
+    return open
 
 
-_patch = _Patch()
-os.register_at_fork(after_in_child=_patch.forget)
+def _torchvisions() -> object:
+    """What torchvision.io's functions call, whichever names a program has for them."""
+    return torch.ops.image if "torchvision.io" in sys.modules else None
+
+
+@functools.cache
+def _torchvision_agrees(op: Call) -> bool:
+    def call(decode: Call) -> Any:
+        return decode(torch.from_numpy(stand_ins.sample()), stand_ins.RGB, False)
+
+    return stand_ins.agrees(stand_ins.torchvision_decoder, call, op)
+
+
+def _is_torchvisions(op: Call) -> bool:
+    return type(op) is torch._ops.OpOverloadPacket and _torchvision_agrees(op)
+
+
+@functools.cache
+def _opencv_agrees() -> bool:
+    def call(imdecode: Call) -> Any:
+        return imdecode(stand_ins.sample(), stand_ins.COLOR)
+
+    imdecode = sys.modules["cv2"].imdecode
+    return isinstance(imdecode, BuiltinFunctionType) and stand_ins.agrees(
+        stand_ins.opencv_imdecode, call, imdecode
+    )
+
+
+def _is_opencvs(function: Call) -> bool:
+    return isinstance(function, BuiltinFunctionType) and _opencv_agrees()
+
+
+_pillows = Patch(lambda: Image, "open", _lazily)
+_others = (
+    Patch(_torchvisions, "decode_image", stand_ins.torchvision_decoder, _is_torchvisions),
+    Patch(_torchvisions, "decode_jpeg", stand_ins.torchvision_decoder, _is_torchvisions),
+    # imread first: what imdecode is replaced by is no function of OpenCV's
+    Patch(lambda: sys.modules.get("cv2"), "imread", stand_ins.opencv_imread, _is_opencvs),
+    Patch(lambda: sys.modules.get("cv2"), "imdecode", stand_ins.opencv_imdecode, _is_opencvs),
+)
+_patches = (_pillows, *_others)
+
+
+def _forget() -> None:
+    for patch in _patches:
+        patch.forget()
+
+
+os.register_at_fork(after_in_child=_forget)
 
 
 @contextmanager
 def opened_lazily() -> Iterator[None]:
-    """Images that `PIL.Image.open` gives meanwhile are lazy; afterwards it is what it was.
+    """Images that `PIL.Image.open` gives meanwhile are lazy, and fastload decodes for torchvision
+    and OpenCV; afterwards their functions are what they were.
 
     Other threads get such images meanwhile, too: they have the same pixels.
     """
-    _patch.enter()
-    try:
+    with ExitStack() as stack:
+        for patch in _patches:
+            patch.enter()
+            stack.callback(patch.leave)
         yield
-    finally:
-        _patch.leave()
 
 
 class LazyWorker:
-    """A worker_init_fn: the process opens images lazily from now on, and then what `init` does."""
+    """A worker_init_fn: the process decodes so from now on, and then what `init` does."""
 
     def __init__(self, init: Callable[[int], Any] | None) -> None:
         self.init = init
 
     def __call__(self, worker: int) -> None:
         if SUPPORTED and _proved():  # a started process has modules of its own
-            _patch.enter()
+            for patch in _patches:
+                patch.enter()
         info = get_worker_info()
         while info is not None and isinstance(info.dataset, Around):
             # The program's own, past the class's __setattr__; since torch 2.13 it has no __dict__

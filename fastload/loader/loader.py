@@ -96,8 +96,9 @@ class DataLoader(BaseLoader[T_co]):
             depend on the worker count.
         lazy_images: Where PyTorch's own engine runs the data set, JPEGs that it
             opens by `PIL.Image.open` are decoded natively, and only where they
-            are seen; the pixels are the same. docs/images.md. False, or
-            FASTLOAD_LAZY_IMAGES=0 in the environment: by Pillow.
+            are seen; those that torchvision.io or OpenCV decode, natively and
+            whole. The pixels are the same. docs/images.md. False, or
+            FASTLOAD_LAZY_IMAGES=0 in the environment: by these libraries.
         mix: `transforms.MixUp`, `CutMix`, `LabelSmoothing` or `RandomChoice` of
             them; labels become float32 [N, classes].
         size_schedule: Images of another size, px, batch by batch:

@@ -1,6 +1,6 @@
 """What `explain()` says of a loader that PyTorch's own engine runs."""
 
-FIRST = "PyTorch's own engine, with native decoding where Pillow opens JPEGs:"
+FIRST = "PyTorch's own engine, with fastload's decoding of the JPEGs that it opens:"
 
 
 def own(*reasons: str, native: str = "") -> str:

@@ -1,0 +1,192 @@
+"""What torchvision.io and OpenCV decode, by fastload's decoder: their arrays bit by bit where it
+covers the JPEG, and whatever the library itself gives or raises for all else.
+"""
+
+import functools
+import io
+import struct
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+from PIL import Image
+
+from fastload import _native
+from fastload.image.cut import whole
+from fastload.spec import Pixels
+from fastload.transforms.pil import PASS_ORDER
+
+Call: TypeAlias = Callable[..., Any]
+Wrap: TypeAlias = Callable[[Call, Callable[[], bool]], Call]  # original, whether to stand in now
+MOST = 1 << 26  # px; whether larger ones are decoded is the library's own question
+UNCHANGED, RGB = 0, 3  # torchvision's modes in which three components stay three
+# Markers of JPEG: frame headers lie in a range with three others; a fill byte comes before a marker
+FRAMES, NO_FRAMES, FILL = (0xC0, 0xCF), (0xC4, 0xC8, 0xCC), 0xFF
+# Sampling of three components: 4:4:4, 4:2:2, 4:2:0. Where colours are subsampled in another way,
+# versions of libjpeg-turbo differ.
+USUAL = ((0x11, 0x11, 0x11), (0x21, 0x11, 0x11), (0x22, 0x11, 0x11))
+# OpenCV's flags: blue first, red first, and whether EXIF's orientation is passed over
+COLOR, COLOR_RGB, IGNORE_ORIENTATION = 1, 256, 128
+ORIENTATION, UPRIGHT = 274, (3, 1, 1)  # EXIF's number of it; one number of 16 bits, which is 1
+HEAD = 1 << 16  # bytes; EXIF's segment comes among the first
+
+
+def decoded(data: Pixels, make: Callable[[int, int], Pixels]) -> bool:
+    """Decode a JPEG of three components into what `make(height, width)` gives, uint8 [H, W, 3];
+    False: it is the library's.
+    """
+    status, own, height, width, _ = _native.image_header(data)
+    if status != _native.OK or not own or height * width > MOST or _factors(data) not in USUAL:
+        return False
+    box = whole((width, height))
+    try:
+        _native.image_pixels(
+            data, scale=1, crop=box, size=(width, height), box=box, window=box, flip=False,
+            filter="nearest", order=PASS_ORDER, channels=3, filler=255, library=False,
+            out=make(height, width),
+        )  # fmt: skip
+    except ValueError:  # damaged, perhaps: the library has the last word
+        return False
+    return True
+
+
+def _factors(data: Pixels) -> tuple[int, ...]:
+    """The sampling factors of each component, as a JPEG's frame header has them.
+
+    data: with a header that was read already.
+    """
+    at = 2
+    while at + 10 < len(data):
+        code = int(data[at + 1])
+        if FRAMES[0] <= code <= FRAMES[1] and code not in NO_FRAMES:
+            return tuple(data[at + 11 : at + 11 + 3 * int(data[at + 9]) : 3].tolist())
+        at += 1 if code == FILL else 2 + int(data[at + 2]) * 256 + int(data[at + 3])
+    return ()
+
+
+def torchvision_decoder(original: Call, active: Callable[[], bool]) -> Call:
+    """`torch.ops.image.decode_image` and `decode_jpeg`, which torchvision.io calls."""
+
+    def decode(data: Any, mode: Any = UNCHANGED, turned: Any = False) -> Any:
+        plain = type(data) is torch.Tensor and data.dtype == torch.uint8 and data.dim() == 1
+        if not active() or not plain or data.device.type != "cpu" or turned is not False:
+            return original(data, mode, turned)
+        images: list[torch.Tensor] = []
+
+        def make(height: int, width: int) -> Pixels:
+            images.append(torch.empty((height, width, 3), dtype=torch.uint8))
+            out: Pixels = images[0].numpy()
+            return out
+
+        if mode in (UNCHANGED, RGB) and decoded(data.contiguous().numpy(), make):
+            return images[0].permute(2, 0, 1)  # as torchvision's lies in memory, too
+        return original(data, mode, turned)
+
+    return decode
+
+
+def opencv_imdecode(original: Call, active: Callable[[], bool]) -> Call:
+    """`cv2.imdecode`."""
+
+    @functools.wraps(original)
+    def imdecode(*args: Any, **kwargs: Any) -> Any:
+        if active() and len(args) == 2 and not kwargs and type(args[0]) is np.ndarray:
+            data = args[0]
+            if data.dtype == np.uint8 and data.ndim == 1:
+                image = _by_flags(np.ascontiguousarray(data), args[1])
+                return original(*args) if image is None else image
+        return original(*args, **kwargs)
+
+    return imdecode
+
+
+def opencv_imread(original: Call, active: Callable[[], bool]) -> Call:
+    """`cv2.imread`."""
+
+    @functools.wraps(original)
+    def imread(*args: Any, **kwargs: Any) -> Any:
+        if active() and 1 <= len(args) <= 2 and not kwargs and type(args[0]) is str:
+            try:
+                data = np.fromfile(args[0], np.uint8)
+            except (OSError, ValueError):
+                return original(*args)
+            image = _by_flags(data, args[1] if len(args) > 1 else COLOR)
+            return original(*args) if image is None else image
+        return original(*args, **kwargs)
+
+    return imread
+
+
+def _by_flags(data: Pixels, flags: Any) -> Pixels | None:
+    """The image as OpenCV's flags ask for it; None: by OpenCV."""
+    if type(flags) is not int or flags & ~IGNORE_ORIENTATION not in (COLOR, COLOR_RGB):
+        return None
+    if not flags & IGNORE_ORIENTATION and _turned(data):
+        return None
+    images: list[Pixels] = []
+
+    def make(height: int, width: int) -> Pixels:
+        images.append(np.empty((height, width, 3), np.uint8))
+        return images[0]
+
+    if not len(data) or not decoded(data, make):
+        return None
+    if flags & COLOR_RGB:
+        return images[0]
+    import cv2  # whose function was called
+
+    cv2.cvtColor(images[0], cv2.COLOR_RGB2BGR, images[0])
+    return images[0]
+
+
+def _turned(data: Pixels) -> bool:
+    """Whether EXIF asks for a turn, or has something that OpenCV may read in another way."""
+    head = data[:HEAD].tobytes()
+    at = head.find(b"Exif\0\0")
+    if at < 0:
+        return b"Exif" in head
+    tiff = head[at + 6 :]
+    order = {b"II*\0": "<", b"MM\0*": ">"}.get(tiff[:4], "")
+    try:
+        (first,) = struct.unpack_from(f"{order}I", tiff, 4)
+        (count,) = struct.unpack_from(f"{order}H", tiff, first)
+        entries = (
+            struct.unpack_from(f"{order}HHIH", tiff, first + 2 + 12 * number)
+            for number in range(count)
+        )
+        return not order or any(
+            tag == ORIENTATION and (kind, length, value) != UPRIGHT
+            for tag, kind, length, value in entries
+        )
+    except struct.error:
+        return True
+
+
+def agrees(wrap: Wrap, call: Callable[[Call], Any], original: Call) -> bool:
+    """Whether the library gives what stands in for it, of a small image.
+
+    call: decodes `SAMPLE` by a function like `original`.
+    """
+    ours, theirs = call(wrap(original, lambda: True)), call(original)
+    return bool(
+        type(ours) is type(theirs)
+        and ours.shape == theirs.shape
+        and ours.dtype == theirs.dtype
+        and _strides(ours) == _strides(theirs)
+        and np.array_equal(np.asarray(ours), np.asarray(theirs))
+    )
+
+
+def _strides(image: Any) -> tuple[int, ...]:
+    return tuple(image.stride() if isinstance(image, torch.Tensor) else image.strides)
+
+
+def sample() -> Pixels:
+    """A JPEG of 37 x 29 px with subsampled colours."""
+    y, x = np.mgrid[:29, :37]
+    file = io.BytesIO()
+    pixels = np.stack([y * 8, x * 6, (x * y) % 256], axis=2).astype(np.uint8)
+    Image.fromarray(pixels).save(file, "JPEG", quality=80)
+    data: Pixels = np.frombuffer(file.getvalue(), np.uint8).copy()
+    return data
