@@ -54,10 +54,15 @@ class Divided(Around):
     def _current(self) -> Any:
         """The copy, of the data set as it is now."""
         held = self.__dict__
-        now = _state(held["_inside"])
-        if held["_copy"] is None or not _same(held["_kept"], now):
+        now, room = _state(held["_inside"]), held["room"]
+        if (
+            held["_copy"] is None
+            or not _same(held["_kept"], now)
+            or not all(each.holds() for each in room.endings)
+        ):
             reach.refresh()
-            held["_copy"], held["_kept"] = _or_itself(held["_inside"], held["room"]), now
+            room.endings.clear()
+            held["_copy"], held["_kept"] = _or_itself(held["_inside"], room), now
         return held["_copy"]
 
     def __getstate__(self) -> dict[str, object]:

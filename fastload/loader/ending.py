@@ -37,12 +37,16 @@ class Made(NamedTuple):
 
 
 class Room:
-    """Memory of the batch under way."""
+    """Memory of the batch under way, and the endings that write there."""
 
     def __init__(self) -> None:
+        self.endings: list[Ending] = []
         self.count, self.place = 0, 0
         self.batch: torch.Tensor | None = None
         self.images: list[torch.Tensor | None] = []
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**vars(self), "endings": []}  # another process has its own
 
     def begin(self, count: int) -> None:
         """Of a batch of so many samples; 0: every image has memory of its own."""
@@ -93,6 +97,14 @@ class Ending:
         self._planes = _native.StoreRecords(channels_last=False, table=made.table)
         self._pixels = _native.StoreRecords(channels_last=True, table=made.table)
 
+    def holds(self) -> bool:
+        """Whether the steps make what they made: numbers of theirs may be changed in place."""
+        now = _made(list(self.steps))
+        return now is not None and (
+            (now.kind, *now[2:]) == (self.made.kind, *self.made[2:])
+            and np.array_equal(now.table, self.made.table, equal_nan=True)
+        )
+
     def __call__(self, image: Any) -> Any:
         pixels = self._of(image)
         if pixels is None:
@@ -137,6 +149,7 @@ def divided(transform: object, room: Room) -> tuple[object, tuple[str, ...]]:
     behind = [lower_parts(step, own=False) for step in steps[last:]]
     is_room = all(ops and not reasons for ops, reasons in behind)
     ending = Ending(steps[first:last], made, room if is_room else None)
+    room.endings.append(ending)
     copy = object.__new__(type(chain))
     copy.__dict__.update(vars(chain))
     copy.__dict__["transforms"] = [*steps[:first], ending, *steps[last:]]

@@ -57,6 +57,24 @@ def test_changes_are_seen_at_once(folder):
     assert all(map(torch.equal, *seen))
 
 
+@pytest.mark.parametrize("batch_size", [2, None])
+def test_numbers_that_are_changed_in_place_count_at_once(folder, batch_size):
+    def images(kind):
+        mean, std = [0.5, 0.4, 0.3], torch.tensor([0.5, 0.4, 0.3])
+        steps = [transforms.Resize((20, 30)), Own(), transforms.ToTensor()]
+        data = ImageFolder(folder, transforms.Compose([*steps, transforms.Normalize(mean, std)]))
+        torch.manual_seed(5)
+        loader = iter(kind(data, batch_size))
+        yield next(loader)[0]
+        mean[0] = 0.1
+        yield next(loader)[0]
+        std.fill_(2.0)
+        yield next(loader)[0]
+
+    ours, theirs = list(images(fastload.DataLoader)), list(images(DataLoader))
+    assert all(map(torch.equal, ours, theirs))
+
+
 def replaced(_):
     get_worker_info().dataset.transform = transforms.Compose(
         [transforms.Resize((20, 30)), Own(), *END]
