@@ -197,6 +197,5 @@ def test_a_system_that_does_not_tell_of_waiting_for_cores(monkeypatch):
     assert (
         job.not_measured("callable")[0] == "waiting for cores (/no/such: No such file or directory)"
     )
-    assert (
-        inplace._not_measured(True)[0] == "waiting for cores (/no/such: No such file or directory)"
-    )
+    unseen = inplace._not_measured({}, replayed=True)
+    assert unseen[0] == "waiting for cores (/no/such: No such file or directory)"
