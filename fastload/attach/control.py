@@ -25,7 +25,8 @@ FEWEST, TURNS, LONGEST = 12, 3, 4
 # What tries other loaders on the program's data set, in a child of it. It is imported there, by
 # name, because it needs torch.
 TRIAL = "fastload.profiler.trial"
-TRIAL_SHARE, TRIAL_MOST = 0.25, 10.0  # of the run's time, which it comes on top of; s
+TRIAL_SHARE = 0.25  # of the time measured, which it comes on top of
+TRIAL_FEWEST, TRIAL_MOST = 3.0, 10.0  # s
 
 
 class Stopped(SystemExit):
@@ -71,6 +72,8 @@ class Control:
     def __call__(
         self, recorder: Recorder, number: int, loader: object, fetch: Callable[[], object]
     ) -> object:
+        if self.stopped:  # the program has caught the first one: it is not measured again
+            raise Stopped(0)
         progress = recorder.steps_total or self.batches
         if self.thread is None:
             ending.after_main(lambda: self.ended(recorder))
@@ -105,8 +108,9 @@ class Control:
         tried, self.subject = self.subject, None
         if tried is None or self.ranks > 1 or self.started is None:
             return
-        wanted = TRIAL_SHARE * self.limits.seconds if self.limits.seconds else TRIAL_MOST
-        recorder.tell(trial=self.trial(tried, min(TRIAL_MOST, wanted)))
+        share = TRIAL_SHARE * (time.perf_counter() - self.started)
+        seconds = min(max(share, TRIAL_FEWEST), TRIAL_MOST)
+        recorder.tell(trial=self.trial(tried, seconds))
 
     def trial(self, tried: Subject, seconds: float) -> Facts:
         """What `fastload.profiler.trial` measures in a child; the reason where it cannot."""

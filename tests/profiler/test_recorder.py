@@ -123,6 +123,32 @@ def test_a_stop_is_no_error_of_the_program(tmp_path):
     assert not isinstance(caught.value, Exception)
 
 
+def test_a_stop_that_is_caught_comes_again_and_nothing_is_tried_again(tmp_path, monkeypatch):
+    tried = []
+    turn = Control(Limits(steps=1), str(tmp_path))
+    monkeypatch.setattr(turn, "end", tried.append)
+    made = Recorder(str(tmp_path), turn)
+    for _ in range(control.WARM_UP + 1):
+        made.next(tmp_path, lambda: [0])
+    for _ in range(3):
+        with pytest.raises(Stopped):
+            made.next(tmp_path, lambda: [0])
+    assert tried == [made]
+
+
+@pytest.mark.parametrize(("measured", "seconds"), [(1.0, 3.0), (20.0, 5.0), (100.0, 10.0)])
+def test_a_trial_takes_a_share_of_the_time_measured(tmp_path, clock, monkeypatch, measured, seconds):
+    asked = []
+    turn = Control(Limits(), str(tmp_path))
+    monkeypatch.setattr(turn, "trial", lambda _, seconds: asked.append(seconds) or {})
+    made = Recorder(str(tmp_path), turn)
+    for _ in range(control.WARM_UP + 1):
+        made.next(torch.utils.data.DataLoader([0]), lambda: [0])
+    clock[0] += measured
+    turn.end(made)
+    assert asked == [pytest.approx(seconds)]
+
+
 def test_a_timed_transform_is_what_it_was():
     inner = torch.nn.Linear(2, 3)
     timed = Timed(inner, "Linear")
