@@ -21,6 +21,7 @@ import torch
 from PIL import Image
 
 import fastload
+from fastload.system.machine import usable_cores
 from tests.zygote import Zygote
 
 # A busy machine takes longer for an example, and a suite says the same twice.
@@ -88,6 +89,14 @@ def encoded(pixels: np.ndarray, kind: str = "JPEG", **options: object) -> bytes:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     place = {TREE / "tests" / name: number for number, name in enumerate(LONG)}
     items.sort(key=lambda item: place.get(item.path, len(LONG)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """`-n auto`: one more than cores, because tests of programs and loaders wait a third of the
+    time.
+    """
+    return usable_cores() + 1
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -137,7 +137,7 @@ def test_a_stop_that_is_caught_comes_again_and_nothing_is_tried_again(tmp_path, 
 
 
 @pytest.mark.parametrize(("measured", "seconds"), [(1.0, 3.0), (20.0, 5.0), (100.0, 10.0)])
-def test_a_trial_takes_a_share_of_the_time_measured(tmp_path, clock, monkeypatch, measured, seconds):
+def test_a_trial_takes_a_share_of_the_time(tmp_path, clock, monkeypatch, measured, seconds):
     asked = []
     turn = Control(Limits(), str(tmp_path))
     monkeypatch.setattr(turn, "trial", lambda _, seconds: asked.append(seconds) or {})
