@@ -2,7 +2,7 @@
 
 python libjpegs.py FILE…     prints JSON: {"PIL,cv2,…": {"PIL": hash of all pixels, …}, …}
 
-Each order has a process of its own, forked from one that has imported torch alone.
+Each order has a process of its own, forked from one that has imported no library with a libjpeg.
 """
 
 import hashlib
@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
+import torch._dynamo  # torchvision imports it, which takes most of its import's time
 
 
 def by_pillow(data: bytes) -> np.ndarray:
