@@ -104,14 +104,14 @@ def add_augmentation(verbs: "Verbs", measuring: Parser) -> None:
     )
     add_data(augmenting)
     augmenting.set_defaults(run=runs.run_augment)
-    dropin = verbs.add_parser(
-        "dropin",
-        parents=[measuring],
-        help="the cost of the drop-in where it speeds nothing up, and of an epoch's start",
-    )
-    add_data(dropin)
-    dropin.add_argument("--workers", type=int, default=2, help="worker processes or threads")
-    dropin.set_defaults(run=runs.run_dropin)
+    for name, run, what in (
+        ("dropin", runs.run_dropin, "the cost of the drop-in where it speeds nothing up"),
+        ("gains", runs.run_gains, "what it gains: the pipelines of docs/pipelines.md"),
+    ):
+        dropped = verbs.add_parser(name, parents=[measuring], help=what)
+        add_data(dropped)
+        dropped.add_argument("--workers", type=int, default=2, help="worker processes or threads")
+        dropped.set_defaults(run=run)
 
 
 def add_training(verbs: "Verbs", showing: Parser, measuring: Parser) -> None:

@@ -117,6 +117,17 @@ def run_dropin(given: argparse.Namespace) -> None:
         show(dropin.run(folder, name, settings, advance), given)
 
 
+def run_gains(given: argparse.Namespace) -> None:
+    from benchmarks.loaders import gains  # needs torchvision, timm and OpenCV
+
+    settings = gains.Settings(given.workers, repetitions=given.repetitions)
+    with (
+        images_of(given) as (folder, name),
+        progress("gains", gains.turns(settings), "turns") as advance,
+    ):
+        show(list(gains.run(folder, name, settings, advance)), given)
+
+
 def run_limits(given: argparse.Namespace) -> bool:
     settings = limits.Settings(given.workers, given.batch_size, given.seconds, given.repetitions)
     settings.check()  # before images are made

@@ -20,19 +20,33 @@ from benchmarks.pages import pipelines_user as user
 from benchmarks.pages.pipelines_parts import Pipeline
 from benchmarks.pages.pipelines_table import PIPELINES
 from benchmarks.pages.wrapping import wrapped
+from benchmarks.report import row
+from benchmarks.report.table import footnote
 from fastload.lowering.arrays import ARRAYS
 from fastload.lowering.folders import FILES
 
 HEAD = """# Pipelines
 
 Public training and evaluation pipelines, as `fastload.DataLoader` takes them with one import
-changed. *native*: threads of the native engine, with the pixels that torchvision and timm give on
-PIL images for the same draws (tests/lowering/test_pipelines.py). All others run on PyTorch's own
-engine, unchanged, and `loader.explain()` says what stands in the last column.
+changed. Three columns say what they gain:
+
+- *runs natively*. **all**: threads of the native engine, with the pixels that torchvision and timm
+  give on PIL images for the same draws (tests/lowering/test_pipelines.py). Else PyTorch's own
+  engine runs the pipeline, with the same batches, and what stands here is native in its workers:
+  [the decoding](images.md#in-a-dataloader) of the JPEGs that it opens, and the last steps.
+- *times PyTorch*: images/s by those of PyTorch's own loader, with as many workers and the same
+  data, and the 95 % interval. Below the table stands how it was measured
+  (`python -m benchmarks gains`).
+- *why not all*: what `loader.explain()` says.
+
 Generated: `python -m benchmarks pipelines`.
 
-| pipeline | source | px | natively, or why not |
-|---|---|---|---|
+| pipeline | source | px | runs natively | times PyTorch | why not all |
+|---|---|---|---|---|---|
+"""
+MEASURED = """
+fastload has seen the folder once, in its first epoch, and collected its
+[seek index](how-decoding-works.md). {facts}
 """
 READ = """
 ## Data sets that are read natively
@@ -62,26 +76,39 @@ torch, also in an `if`. All else stays with PyTorch's engine, and the last colum
 that has no meaning ([how](internals/lowering.md)).
 """
 MADE = 4  # images
+NONE = "–"
+IN_MEMORY = ("CIFAR10", "MNIST")  # data sets of arrays
 
 
 def page() -> str:
     """docs/pipelines.md."""
+    measured = row.latest(row.read(row.RESULTS / "gains.jsonl"))
+    gains = {one.settings["pipeline"]: times(one) for one in measured if one.reference}
     with tempfile.TemporaryDirectory(prefix="fastload-pipelines-") as scratch:
         make_folder(Path(scratch))
-        rows = "".join(row(pipeline, explain(pipeline, scratch)) for pipeline in PIPELINES)
+        lines = "".join(
+            line(pipeline, *explain(pipeline, scratch), gains.get(pipeline.name, NONE))
+            for pipeline in PIPELINES
+        )
     named = sorted({*ARRAYS, *(name for finders in FILES.values() for name in finders)})
     listed = ", ".join(f"`{name}`" for name in named if name != "ImageDataset")
     named_all = f"torchvision's {listed}, timm's `ImageDataset` of a folder"
-    return HEAD + rows + READ + wrapped(DATA_SETS.format(datasets=named_all)) + NOTES
+    how = wrapped(MEASURED.format(facts=footnote(measured))) if measured else ""
+    return HEAD + lines + how + READ + wrapped(DATA_SETS.format(datasets=named_all)) + NOTES
 
 
-def row(pipeline: Pipeline, reasons: list[str]) -> str:
-    why = "; ".join(reason.replace("|", "\\|") for reason in reasons) or "**native**"
-    return f"| {pipeline.name} | {pipeline.source} | {pipeline.size} | {why} |\n"
+def times(one: row.Row) -> str:
+    return f"{one.ratio:.2f} ({one.ratio_low:.2f} to {one.ratio_high:.2f})"
 
 
-def explain(pipeline: Pipeline, folder: str) -> list[str]:
-    """Why the pipeline is not run natively; nothing if it is.
+def line(pipeline: Pipeline, runs: str, reasons: list[str], gain: str) -> str:
+    why = "; ".join(reason.replace("|", "\\|") for reason in reasons)
+    cells = (pipeline.name, pipeline.source, pipeline.size, runs, gain, why)
+    return "| " + " | ".join(map(str, cells)) + " |\n"
+
+
+def explain(pipeline: Pipeline, folder: str) -> tuple[str, list[str]]:
+    """What runs natively, and why not all of it.
 
     Raises AssertionError if neither PyTorch nor the native engine runs it.
     """
@@ -89,10 +116,12 @@ def explain(pipeline: Pipeline, folder: str) -> list[str]:
         fastload.DataLoader(dataset(pipeline, folder, pipeline.size), MADE).explain().splitlines()
     )
     if first.startswith("backend native"):
-        return []
+        return "**all**", []
     if not first.startswith("PyTorch's own engine"):
         raise AssertionError(first)
-    return [line.strip() for line in lines]
+    last = first.partition(" native ")[2].rstrip(":")
+    parts = ["decoding"] * (pipeline.data not in IN_MEMORY) + [last] * bool(last)
+    return ", ".join(parts) or NONE, [text.strip() for text in lines]
 
 
 def make_folder(root: Path) -> None:

@@ -108,11 +108,15 @@ class LongestSide:
         return F.pad(pixels, [0, 0, self.size - shape[1], self.size - shape[0]])
 
 
+JPEG = (".jpg", ".jpeg")
+
+
 class Files(torch.utils.data.Dataset[Any]):
     """A data set class of one's own over a folder of classes."""
 
     def __init__(self, folder: str, transform: Any) -> None:
-        self.paths, self.transform = sorted(Path(folder).rglob("*.jpg")), transform
+        self.paths = sorted(p for p in Path(folder).rglob("*.*") if p.suffix.lower() in JPEG)
+        self.transform = transform
 
     def __len__(self) -> int:
         return len(self.paths)

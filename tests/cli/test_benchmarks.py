@@ -164,6 +164,33 @@ def test_the_dropin_benchmark_compares_both_classes(folder, monkeypatch):
     assert {r.unit for r in rows[24:28]} == {"ms"}
 
 
+@pytest.mark.filterwarnings("ignore::fastload.FallbackWarning")
+def test_the_gains_are_of_every_kind_of_pipeline(folder, monkeypatch):
+    gains = pytest.importorskip("benchmarks.loaders.gains")
+    monkeypatch.setattr(gains, "SECONDS", 0.0)
+    names = ("PyTorch ImageNet example, train", gains.OF_PILLOW, "CIFAR, cutout", "VAR")
+    chosen = [pipeline for pipeline in gains.measurable() if pipeline.name in names]
+    monkeypatch.setattr(gains, "measurable", lambda: chosen)
+    settings, done = gains.Settings(workers=1, images=6, repetitions=1), []
+    rows = list(gains.run(folder, "few", settings, lambda: done.append(1)))
+    assert len(done) == gains.turns(settings) == 8
+    assert [(r.settings["pipeline"], r.variant) for r in rows] == [
+        (pipeline.name, kind) for pipeline in chosen for kind in gains.CLASSES
+    ]
+    assert all(r.median > 0 for r in rows)
+    assert [r.ratio is None for r in rows] == [True, False] * 4
+
+
+def test_a_sampler_of_gains_gives_all_samples_once_and_then_some_at_random():
+    gains = pytest.importorskip("benchmarks.loaders.gains")
+    sampler = gains.Some(5, 8)
+    epochs = [list(sampler) for _ in range(3)]
+    assert epochs[0] == [0, 1, 2, 3, 4]
+    assert [len(epoch) for epoch in epochs[1:]] == [8, 8]
+    assert epochs[1] != epochs[2]
+    assert {*epochs[1], *epochs[2]} <= set(range(5))
+
+
 def test_the_gpu_benchmark_of_augment_has_programs_for_all_that_it_names():
     pytest.importorskip("torchvision")
     device = pytest.importorskip("benchmarks.gpu.augment")

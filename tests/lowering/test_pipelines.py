@@ -54,7 +54,9 @@ def test_there_are_enough_of_them():
 
 @pytest.mark.parametrize("name", ALL)
 def test_native_or_the_reason(name, folder):
-    assert pipelines.explain(ALL[name], folder) == ALL[name].reason.splitlines()
+    runs, reasons = pipelines.explain(ALL[name], folder)
+    assert reasons == ALL[name].reason.splitlines()
+    assert (runs == "**all**") == (not reasons)
 
 
 def test_the_page_is_what_the_generator_prints():
