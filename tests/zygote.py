@@ -164,14 +164,17 @@ class Progress:
 
 
 def status_of(child: int) -> int:
-    """The exit status, when it has ended; what hangs is ended first."""
-    began = looked = time.monotonic()
+    """The exit status, when it has ended; what hangs, or is left alone by the tests, is ended
+    first.
+    """
+    began, tests = time.monotonic(), os.getppid()
+    looked = began
     progress = Progress(began)
     while (done := os.waitpid(child, os.WNOHANG)) == (0, 0):
         now = time.monotonic()
         if now - looked > LOOK:
             looked = now
-            if progress.hangs(now, cpu_time(child)):
+            if progress.hangs(now, cpu_time(child)) or os.getppid() != tests:
                 os.kill(child, signal.SIGALRM)
         time.sleep(min(SLOWEST, (now - began) / 20))
     return os.waitstatus_to_exitcode(done[1])

@@ -33,3 +33,14 @@ def test_what_hangs_is_ended(monkeypatch):
     if child == 0:
         signal.pause()
     assert zygote.status_of(child) == -signal.SIGALRM
+
+
+def test_a_program_ends_with_the_tests_that_started_it(monkeypatch):
+    parents = iter([7, 7, 1])
+    monkeypatch.setattr(zygote, "LOOK", 0.0)
+    monkeypatch.setattr(zygote.os, "getppid", lambda: next(parents, 1))
+    child = os.fork()
+    if child == 0:
+        while True:
+            signal.pause()
+    assert zygote.status_of(child) == -signal.SIGALRM
