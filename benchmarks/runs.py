@@ -125,7 +125,12 @@ def run_gains(given: argparse.Namespace) -> None:
         images_of(given) as (folder, name),
         progress("gains", gains.turns(settings), "turns") as advance,
     ):
-        show(list(gains.run(folder, name, settings, advance)), given)
+        rows = []
+        for one in gains.run(folder, name, settings, advance):
+            rows.append(one)
+            if not given.no_save:  # what was measured stays, whatever comes
+                row.save(given.results / "gains.jsonl", [one])
+    print("\n".join(map(row.line, rows)) if given.json else table.every(rows))
 
 
 def run_limits(given: argparse.Namespace) -> bool:

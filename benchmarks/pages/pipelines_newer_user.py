@@ -109,6 +109,7 @@ class LongestSide:
 
 
 JPEG = (".jpg", ".jpeg")
+RGB = vision_io.ImageReadMode.RGB  # some photographs have one channel
 
 
 class Files(torch.utils.data.Dataset[Any]):
@@ -144,7 +145,7 @@ class ByTorchvision(Files):
     """PyTorch's tutorial on data sets of one's own: images are tensors."""
 
     def __getitem__(self, index: int) -> tuple[Any, int]:
-        return self.transform(vision_io.decode_image(str(self.paths[index]))), index % 2
+        return self.transform(vision_io.decode_image(str(self.paths[index]), RGB)), index % 2
 
 
 class ByOpenCV(Files):

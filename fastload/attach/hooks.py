@@ -13,6 +13,7 @@ from typing import Any
 
 from fastload.attach import imports
 from fastload.attach.control import Control, Limits
+from fastload.attach.looking import held
 from fastload.attach.recorder import Recorder, time_collate
 from fastload.attach.stages import STAGES
 
@@ -121,12 +122,22 @@ def _nothing() -> None:
     """A reference to no loader."""
 
 
+def _reference(loader: object) -> Callable[[], object]:
+    """For its iterator, which holds it: `for batch in DataLoader(...)` drops the loader at once.
+
+    A loader that keeps its iterator is not held by that, or neither would ever go.
+    """
+    if held(loader, "persistent_workers"):
+        return weakref.ref(loader)
+    return lambda: loader
+
+
 def _loaders(module: ModuleType) -> None:
     def init(original: Callable[..., object]) -> Callable[..., object]:
         def __init__(self: Any, loader: object) -> None:  # noqa: N807
             original(self, loader)
             with suppress(Exception):  # a subclass may allow no such thing
-                self._fastload_loader = weakref.ref(loader)
+                self._fastload_loader = _reference(loader)
 
         return __init__
 
@@ -185,9 +196,11 @@ def _engine(module: ModuleType) -> None:
     """fastload's own iterators."""
 
     def epoch(original: Callable[..., Iterator[object]]) -> Callable[..., object]:
-        return lambda self, *args: _Epoch(
-            original(self, *args), self.__dict__.get("_fastload_loader", lambda: self)
-        )
+        def timed(self: Any, *args: object) -> _Epoch:
+            loader = vars(self).get("_fastload_loader", _nothing)()
+            return _Epoch(original(self, *args), _reference(self if loader is None else loader))
+
+        return timed
 
     for name in ("NativeEngine", "TorchEngine"):
         _replace(getattr(module, name, None), "epoch", epoch)
@@ -217,11 +230,9 @@ class _Epoch:
 
     def __next__(self) -> object:
         active, loader = recorder(), self._loader()
-        return (
-            next(self._inner)
-            if active is None or loader is None
-            else active.next(loader, self._inner.__next__)
-        )
+        if active is None or loader is None:
+            return next(self._inner)
+        return active.next(loader, self._inner.__next__)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)

@@ -9,15 +9,22 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 
 import numpy as np
 import torch.utils.data
 
 from fastload.attach.control import Subject
+from fastload.dataset import Dataset
+from fastload.errors import PipelineError
 from fastload.loader import DataLoader, lazy_images
+from fastload.lowering import lower
+from fastload.plan.plan import Plan
 from fastload.profiler.batches import Endless, Feed, alone
+from fastload.profiler.remedies import MILDER, alternatives
 from fastload.sources.base import FileSource
 from fastload.sources.views import Subset
 from fastload.spec import Json, Longs
@@ -27,6 +34,7 @@ TURNS = 3  # of all loaders: a drift of the machine affects all of them
 NATIVE = "native"
 UNKNOWN_BATCH = 64  # images, where a batch sampler does not say
 FEW = 256  # images that get a seek index
+MILDER_MOST = 2  # trainings of other ops: the time is shared by all loaders
 LONGEST = 2  # times the time: then no further turn is begun, and in the first one no further loader
 # More processes than this are not started for a trial: each has the data set once more
 MOST_PROCESSES = 16
@@ -39,12 +47,15 @@ class Variant:
     """A loader to be tried.
 
     kind: "own", the program's; "workers", the same with others; "fastload"; "plain" and "indexed",
-    fastload's on few images without and with a seek index.
+    fastload's on few images without and with a seek index; "smaller", fastload's with half the
+    side; "milder", fastload's with other ops, which `name` and `how` tell.
     """
 
     kind: str
     workers: int
     make: Callable[[], Loader]
+    name: str = ""
+    how: str = ""
 
 
 def measure(subject: Subject, seconds: float) -> Iterator[Json]:
@@ -62,6 +73,8 @@ def measure(subject: Subject, seconds: float) -> Iterator[Json]:
     folder = whole.where if isinstance(whole, FileSource) and tier == NATIVE else None
     yield {"tier": tier, "why": list(route.reasons), "lazy": lazy, "folder": folder}
     variants = _variants(subject, tier, lazy=lazy, indexed=folder is not None)
+    if route.plan is not None and tier == NATIVE:
+        variants += _others(subject, route.plan)
     for tried in _turns(variants, seconds):
         yield {"loaders": tried}
 
@@ -79,7 +92,13 @@ def _turns(variants: list[Variant], seconds: float) -> Iterator[list[Json]]:
                 feeds[variant] = _begun(variant.make())
             rates.setdefault(variant, []).append(alone(feeds[variant], each))
         yield [
-            {"kind": one.kind, "workers": one.workers, "img_per_s": got}
+            {
+                "kind": one.kind,
+                "workers": one.workers,
+                "name": one.name,
+                "how": one.how,
+                "img_per_s": got,
+            }
             for one, got in rates.items()
         ]
 
@@ -102,6 +121,26 @@ def _variants(subject: Subject, tier: str, *, lazy: bool, indexed: bool) -> list
             make = partial(_fastload, subject, cores, seek, Twice(few))
             out.append(Variant(kind, cores, make))
     return out
+
+
+def _others(subject: Subject, plan: Plan) -> Iterator[Variant]:
+    """What changes the training: smaller images, and fewer ops."""
+    cores = usable_cores()
+    with suppress(PipelineError):  # not every pipeline gives squares
+        half = max(1, plan.full // 2)
+        plan.at(half)
+        yield Variant("smaller", cores, partial(_fastload, subject, cores, sizes=[half]))
+    pipeline = lower(subject.dataset)[0]
+    if pipeline is None or plan.views:
+        return
+    fewer = (
+        one
+        for one in alternatives(pipeline, NATIVE, "cpu")
+        if one.cost == MILDER and one.backend == NATIVE
+    )
+    for one in islice(fewer, MILDER_MOST):
+        milder = replace(subject, dataset=Dataset(replace(pipeline, ops=one.ops)))
+        yield Variant("milder", cores, partial(_fastload, milder, cores), one.name, one.how)
 
 
 class Twice(torch.utils.data.Sampler[int]):
@@ -136,6 +175,7 @@ def _fastload(
     workers: int,
     seek: str = "use",
     sampler: torch.utils.data.Sampler[int] | None = None,
+    sizes: list[int] | None = None,
 ) -> DataLoader[object]:
     dataset: torch.utils.data.Dataset[object] = subject.dataset
     return DataLoader(
@@ -147,6 +187,7 @@ def _fastload(
         worker_init_fn=subject.init,
         drop_last=sampler is None,
         seek_index=seek,
+        size_schedule=sizes,
     )
 
 

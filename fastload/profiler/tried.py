@@ -6,13 +6,16 @@ from dataclasses import dataclass, field, replace
 
 from fastload.measure import Sample
 from fastload.profiler.evidence import Rungs
-from fastload.profiler.remedies import Alternative, Priced
+from fastload.profiler.remedies import MILDER, Alternative, Priced
+from fastload.progressive import ProgressiveResize
 from fastload.spec import Json
 
 IMPORT_HOW = "from fastload import DataLoader"
 IMPORT = f"change one import ({IMPORT_HOW})"
 SAME = "none: the same ops"
 NATIVE = "native"
+SMALLER = ProgressiveResize(total_epochs=100)  # the schedule that half the side is a part of
+SMALLER_HOW = "DataLoader(..., size_schedule=fastload.ProgressiveResize(total_epochs=...))"
 TIERS = {
     "torch": "fastload runs this data set by its torch backend, no faster than PyTorch",
     "pytorch": "fastload leaves this data set to PyTorch's own engine",
@@ -56,9 +59,14 @@ def read(facts: Json) -> Tried | None:
 
 @dataclass(frozen=True)
 class Trial:
-    """The rates of a trial, images/s, by kind of loader and number of workers."""
+    """The rates of a trial, images/s.
+
+    rates: by kind of loader and number of workers; milder: of other ops, by what to do, how, and
+    number of workers.
+    """
 
     rates: dict[tuple[str, int], Sample]
+    milder: dict[tuple[str, str, int], Sample]
     own: int  # workers of the program's loader
     tier: str
     folder: str | None  # of images, that fastload reads
@@ -85,7 +93,10 @@ def others(facts: Json) -> bool:
 def remedies(facts: Json, rungs: Rungs) -> tuple[Priced, ...]:
     """Each loader that was tried, beside the program's own; what changes less comes first."""
     trial = _trial(facts, rungs)
-    return () if trial is None else (*_fastloads(trial), *_indexed(trial), *_workers(trial))
+    if trial is None:
+        return ()
+    same = (*_fastloads(trial), *_indexed(trial), *_workers(trial))
+    return (*same, *_smaller(trial), *_milder(trial))
 
 
 def _trial(facts: Json, rungs: Rungs) -> Trial | None:
@@ -94,13 +105,16 @@ def _trial(facts: Json, rungs: Rungs) -> Trial | None:
     loaders = trial.get("loaders") if isinstance(trial, dict) else None
     if not isinstance(trial, dict) or not loaders:
         return None
-    rates = {
-        (str(one["kind"]), int(one["workers"])): Sample(tuple(map(float, one["img_per_s"])))
-        for one in loaders
-    }
+    rates, milder = {}, {}
+    for one in loaders:
+        workers, sample = int(one["workers"]), Sample(tuple(map(float, one["img_per_s"])))
+        if one["kind"] == "milder":
+            milder[str(one["name"]), str(one["how"]), workers] = sample
+        else:
+            rates[str(one["kind"]), workers] = sample
     own = [one for one in facts.get("loaders") or () if not one.get("backend")]
     workers = int(own[0].get("num_workers") or 0) if own else 0
-    return Trial(rates, workers, str(trial.get("tier")), trial.get("folder"), rungs)
+    return Trial(rates, milder, workers, str(trial.get("tier")), trial.get("folder"), rungs)
 
 
 def _with(workers: int, trial: Trial) -> tuple[str, str]:
@@ -144,3 +158,29 @@ def _workers(trial: Trial) -> Iterator[Priced]:
             how = f"DataLoader(..., {name})"
             what = Alternative(f"{name} in PyTorch's loader", cost, "pytorch", (), how=how)
             yield trial.priced(what, rates, workers=workers)
+
+
+def _smaller(trial: Trial) -> Iterator[Priced]:
+    """Progressive resizing over a whole training, from the rates at half the side and at the whole.
+
+    The time of an image grows with its pixels. The step is taken to last as long as now.
+    """
+    sides = [SMALLER.at(1000, epoch / 100) / 1000 for epoch in range(100)]
+    least = sides[0] ** 2
+    share = (sum(side**2 for side in sides) / len(sides) - least) / (1 - least)
+    for (kind, workers), small in trial.rates.items():
+        whole = trial.rates.get(("fastload", workers))
+        if kind != "smaller" or whole is None:
+            continue
+        turns = zip(small.values, whole.values, strict=False)
+        rates = Sample(tuple(1 / ((1 - share) / less + share / more) for less, more in turns))
+        name = f"{_with(workers, trial)[0]}, and begin with smaller images (size_schedule)"
+        what = Alternative(name, MILDER, trial.tier, (), how=SMALLER_HOW)
+        yield replace(trial.priced(what, rates, workers=workers), computed=True)
+
+
+def _milder(trial: Trial) -> Iterator[Priced]:
+    """fastload's loader with other ops."""
+    for (name, how, workers), rates in trial.milder.items():
+        what = Alternative(f"{_with(workers, trial)[0]}, {name}", MILDER, trial.tier, (), how=how)
+        yield trial.priced(what, rates, workers=workers)

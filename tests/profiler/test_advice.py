@@ -1,12 +1,14 @@
 """What to do: fastload's loader tried on the data set of a program that uses another one."""
 
+import importlib
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from torch.utils.data import DataLoader
 
-from fastload.attach.control import subject
+from fastload.attach.control import Subject, subject
 from fastload.measure import Interval, Sample
 from fastload.profiler import offers as basis
 from fastload.profiler import tried
@@ -127,6 +129,46 @@ def test_every_loader_that_was_tried_is_offered_with_what_to_copy():
         ),
         ("num_workers=4 in PyTorch's loader", "DataLoader(..., num_workers=4)", basis.LOADER, 231),
     ]
+
+
+def test_other_training_is_offered_last_and_as_such():
+    """Smaller images: 2 and 4 ms per image; 90 epochs of 100 have the mean of the schedule."""
+    rates = {"own": (0, 50.0), "fastload": (0, 250.0), "smaller": (0, 500.0)}
+    named = {"name": "without X", "how": "leave out X", **tried_at("milder", 0, 400.0)}
+    more = [tried_at(kind, *rate) for kind, rate in rates.items()]
+    found = report({**WITHOUT, "trial": {**NATIVE, "loaders": [*more, named]}})
+    assert [one.alternative.name for one in found.remedies] == [
+        IMPORT,
+        f"{IMPORT}, and begin with smaller images (size_schedule)",
+        f"{IMPORT}, without X",
+    ]
+    sides = [min(1.0, 0.5 + 0.5 * max(0.0, (epoch - 50) / 30)) for epoch in range(100)]
+    share = (np.mean(np.square(sides)) - 0.25) / 0.75
+    assert found.remedies[1].loader.median == pytest.approx(1e3 / (2 + 2 * share), rel=1e-3)
+    assert [one.same for one in found.remedies] == [True, False, False]
+    assert [one.basis for one in offers(found)] == [basis.LOADER, basis.PREDICTED, basis.LOADER]
+    assert advice(found).startswith(f"C{IMPORT[1:]}:")
+
+
+def test_what_changes_the_training_is_tried_where_it_can_be(photos):
+    datasets = pytest.importorskip("torchvision.datasets")
+    transforms = pytest.importorskip("torchvision.transforms")
+    trial = importlib.import_module("fastload.profiler.trial")
+
+    def others(*ops):
+        chain = transforms.Compose([*ops, transforms.ToTensor()])
+        data = datasets.ImageFolder(photos, chain)
+        plan = trial._fastload(Subject(data, 4, 0, None), 0)._route.plan
+        return list(trial._others(Subject(data, 4, 0, None), plan))
+
+    found = others(transforms.RandomResizedCrop(32), transforms.RandAugment())
+    assert [(one.kind, one.name) for one in found] == [
+        ("smaller", ""),
+        ("milder", "RandAugment of depth 1 in place of 2"),
+        ("milder", "without RandAugment"),
+    ]
+    assert [next(iter(one.make()))[0].shape[2:] for one in found] == [(16, 16), (32, 32), (32, 32)]
+    assert [one.kind for one in others(transforms.CenterCrop(32))] == ["smaller"]
 
 
 def test_of_remedies_that_gain_about_as_much_the_first_is_advised():

@@ -108,6 +108,26 @@ for batch in DataLoader(Stream(), 2):
     assert cause(done.report.stages) == ("CPU-BOUND", "dataset")
 
 
+@pytest.mark.parametrize(
+    ("loader", "backend"),
+    [("torch.utils.data.DataLoader", None), ("fastload.DataLoader", "native")],
+)
+def test_a_loader_that_only_the_loop_holds(script, photos, loader, backend):
+    body = f"""
+import fastload
+from fastload import transforms as T
+images = fastload.open(sys.argv[1], [T.RandomResizedCrop(24), T.ToImage()])
+weights = torch.nn.Parameter(torch.zeros(1))
+weights.grad = torch.ones(1)
+optimizer = torch.optim.SGD([weights], 0.1)
+for _ in range(20):
+    for batch in {loader}(images, 4, num_workers=1):
+        optimizer.step()
+"""
+    found = profiled([*script(body), photos], 20).report.setting
+    assert (found.backend, found.workers, found.batch_size) == (backend, 1, 4)
+
+
 def test_the_ladder_replays_batches_within_the_loop(script):
     body = (
         "item = lambda index: time.sleep(0.005)\ntrain(lambda: time.sleep(0.01), "
