@@ -46,7 +46,7 @@ class Row:
     note: str = ""  # the variant's own settings, or why there is no number: repetitions is 0 then
 
     @property
-    def place(self) -> tuple[str, str]:
+    def origin(self) -> tuple[str, str]:
         """A later run of the same code on the same machine replaces this row."""
         return self.commit, json.dumps(self.machine, sort_keys=True)
 
@@ -97,8 +97,8 @@ def line(row: Row) -> str:
 
 def save(path: Path, new: Sequence[Row]) -> None:
     """Add rows; those of the same subject, commit and machine are replaced."""
-    replaced = {(row.place, row.subject) for row in new}
-    kept = [row for row in read(path) if (row.place, row.subject) not in replaced]
+    replaced = {(row.origin, row.subject) for row in new}
+    kept = [row for row in read(path) if (row.origin, row.subject) not in replaced]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(line(row) + "\n" for row in (*kept, *new)), encoding="utf-8")
 
@@ -109,7 +109,7 @@ def latest(rows: Iterable[Row]) -> list[Row]:
     """
     results = list(rows)
     data: dict[str, Any] = next((row.data for row in reversed(results) if row.data), {})
-    return [row for row in results if row.place == results[-1].place and row.data in (data, {})]
+    return [row for row in results if row.origin == results[-1].origin and row.data in (data, {})]
 
 
 def tables(rows: Iterable[Row]) -> dict[str, list[Row]]:

@@ -81,8 +81,8 @@ def _pair(ways: Sequence[Callable[[], Cost]], first: int) -> list[Cost]:
     """Without and with; which of them goes first changes, so that a drifting machine favours
     neither.
     """
-    found = {place: ways[place]() for place in (first, 1 - first)}
-    return [found[0], found[1]]
+    costs = {way: ways[way]() for way in (first, 1 - first)}
+    return [costs[0], costs[1]]
 
 
 def _script(before: list[str]) -> Cost:
@@ -103,8 +103,8 @@ def _script(before: list[str]) -> Cost:
 
 def more(without: list[float], with_it: list[float]) -> Interval:
     """What it costs beyond `without`, as a share, pair by pair."""
-    found = ratio(Sample(tuple(with_it)), Sample(tuple(without)))
-    return Interval(found.value - 1, found.low - 1, found.high - 1)
+    factor = ratio(Sample(tuple(with_it)), Sample(tuple(without)))
+    return Interval(factor.value - 1, factor.low - 1, factor.high - 1)
 
 
 def run(results: Path, say: Callable[[str], object], pairs: int = PAIRS) -> None:
@@ -118,16 +118,16 @@ def run(results: Path, say: Callable[[str], object], pairs: int = PAIRS) -> None
     }.items():
         if name in rows.done(file):
             continue
-        started, found = (
+        started, measured_pairs = (
             time.perf_counter(),
             [_pair(ways, first=number % 2) for number in range(pairs)],
         )
         columns = {
             kind: (
-                [without[place] for without, _ in found],
-                [with_it[place] for _, with_it in found],
+                [without[column] for without, _ in measured_pairs],
+                [with_it[column] for _, with_it in measured_pairs],
             )
-            for place, kind in enumerate(("cpu", "wall"))
+            for column, kind in enumerate(("cpu", "wall"))
         }
         row = {
             "scenario": name, **_figures(columns), "us_per_batch": round(1e6 * recorder.cost(), 2),

@@ -102,8 +102,8 @@ def plain() -> Iterator[Scenario]:
 
 def mixed() -> Iterator[Scenario]:
     """A cause and, beside it, a third of it."""
-    for place, cause in enumerate(PLAIN):
-        beside = PLAIN[(place + 1) % len(PLAIN)]
+    for number, cause in enumerate(PLAIN):
+        beside = PLAIN[(number + 1) % len(PLAIN)]
         for loader, workers in (("torch", 1), ("iterable", 1)):
             costs = {cause: 1.5 * STEP, beside: 0.5 * STEP}
             yield Scenario(

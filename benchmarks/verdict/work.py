@@ -182,8 +182,8 @@ def make_loader(scenario: Scenario) -> Any:
 def _folder(side: int) -> tuple[tempfile.TemporaryDirectory[str], str]:
     held = tempfile.TemporaryDirectory(prefix="fastload-verdict-")
     for number in range(NATIVE_IMAGES):
-        (place := Path(held.name) / f"class{number % 2}").mkdir(exist_ok=True)
-        (place / f"{number:02d}.jpg").write_bytes(jpeg(side, number % 3))
+        (folder := Path(held.name) / f"class{number % 2}").mkdir(exist_ok=True)
+        (folder / f"{number:02d}.jpg").write_bytes(jpeg(side, number % 3))
     return held, held.name
 
 

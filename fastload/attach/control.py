@@ -123,12 +123,12 @@ class Control:
         if not aside.can():
             return {"tier": None, "why": ["this system does not fork processes"]}
         try:
-            found = aside.run(work, seconds)
+            answer = aside.run(work, seconds)
         except (OSError, RuntimeError, AssertionError) as error:  # no child: memory, or its daemon
-            found = {"problem": str(error)}
-        if "tier" not in found:
-            found |= {"tier": None, "why": [found["problem"]]}
-        return found
+            answer = {"problem": str(error)}
+        if "tier" not in answer:
+            answer |= {"tier": None, "why": [answer["problem"]]}
+        return answer
 
     def done(self, progress: int) -> bool:
         """Whether enough was seen.

@@ -36,7 +36,7 @@ Images = Annotated[
     int, typer.Option(metavar="N", help="At most so many, in the order of a shuffle.")
 ]
 Backend = Annotated[
-    str | None, typer.Option(metavar="NAME,…", help="Only these; default: every one that there is.")
+    str | None, typer.Option(metavar="NAME,…", help="Only these; default: every one there is.")
 ]
 BatchSize = Annotated[int, typer.Option(metavar="N", help="The loader's.")]
 Seed = Annotated[int, typer.Option(metavar="SEED", help="The loader's seed=.")]

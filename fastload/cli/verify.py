@@ -40,7 +40,7 @@ def verify(
         "bytes": report.bytes,
         "ok": not report.damages, "damages": [damage._asdict() for damage in report.damages],
     }  # fmt: skip
-    damages = grouped((damage.place, damage.what) for damage in report.damages)
+    damages = grouped((damage.location, damage.what) for damage in report.damages)
     lines = [Text(readable(f"damaged: {damage}")) for damage in damages[:SHOWN]]
     if len(damages) > SHOWN:
         lines.append(Text(f"damaged: {len(damages) - SHOWN} lines more; --json lists all"))

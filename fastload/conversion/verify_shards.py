@@ -34,12 +34,12 @@ class Damage(NamedTuple):
     what: str
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         span = f", bytes {self.start}..{self.end}" if self.end > self.start else ""
         return f"{self.file}{span}{f', sample {self.key}' if self.key is not None else ''}"
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.what}"
+        return f"{self.location}: {self.what}"
 
 
 def check_file(where: str, want: Shard, *, growing: bool = False) -> list[Damage]:

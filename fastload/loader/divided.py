@@ -42,8 +42,8 @@ class Divided(Around):
         room, copy = self.__dict__["room"], self._current()
         room.begin(len(indices))
         samples = []
-        for place, index in enumerate(indices):
-            room.place = place
+        for position, index in enumerate(indices):
+            room.position = position
             samples.append(copy[index])
         return samples
 

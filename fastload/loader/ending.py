@@ -41,7 +41,7 @@ class Room:
 
     def __init__(self) -> None:
         self.endings: list[Ending] = []
-        self.count, self.place = 0, 0
+        self.count, self.position = 0, 0
         self.batch: torch.Tensor | None = None
         self.images: list[torch.Tensor | None] = []
 
@@ -50,20 +50,20 @@ class Room:
 
     def begin(self, count: int) -> None:
         """Of a batch of so many samples; 0: every image has memory of its own."""
-        self.count, self.place, self.batch, self.images = count, 0, None, [None] * count
+        self.count, self.position, self.batch, self.images = count, 0, None, [None] * count
 
     def image(self, made: Made, height: int, width: int) -> torch.Tensor | None:
-        """Where the image of the sample at `place` goes; None where the batch has no room for
+        """Where the image of the sample at `position` goes; None where the batch has no room for
         one like it.
         """
-        if not self.place < self.count or self.images[self.place] is not None:
+        if not self.position < self.count or self.images[self.position] is not None:
             return None
         if self.batch is None:
             self.batch = _memory((self.count, 3, height, width), made)
         if self.batch.shape[2:] != (height, width):
             return None
-        image = self.batch[self.place].as_subclass(made.kind)
-        self.images[self.place] = image
+        image = self.batch[self.position].as_subclass(made.kind)
+        self.images[self.position] = image
         return image
 
     def taken(self, samples: object) -> torch.Tensor | None:
@@ -75,15 +75,15 @@ class Room:
         if any(type(sample) is not tuple or len(sample) != 2 for sample in samples):
             return None
         others = [
-            (place, sample[0])
-            for place, (sample, image) in enumerate(zip(samples, images, strict=True))
+            (position, sample[0])
+            for position, (sample, image) in enumerate(zip(samples, images, strict=True))
             if sample[0] is not image
         ]
         kind = next(type(image) for image in images if image is not None)
         if not all(_alike(image, kind, batch) for _, image in others):
             return None
-        for place, image in others:
-            batch[place].copy_(image)
+        for position, image in others:
+            batch[position].copy_(image)
         return batch
 
 

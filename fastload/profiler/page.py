@@ -95,11 +95,11 @@ def _header(report: Report, meaning: Iterable[str]) -> str:
 
 def _remedies(report: Report) -> str:
     """What to do: each remedy with the training that it gives."""
-    found = sorted(offers(report), key=lambda one: -one.gain.value)
-    if not found:
+    remedies = sorted(offers(report), key=lambda one: -one.gain.value)
+    if not remedies:
         return ""
     rows = ""
-    for one in found:
+    for one in remedies:
         training, gained = one.training, one.gain
         how = f"<br><code>{escaped(one.how)}</code>" if one.how else ""
         cells = (

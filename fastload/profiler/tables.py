@@ -203,17 +203,17 @@ def _worth_it(
 
 def _predicted(one: Offer, verified: Mapping[str, Priced], report: Findings) -> str:
     """What training gives with it, images/s."""
-    found = verified.get(one.name)
-    training = one.training if found is None else found.range(report.rungs)
+    checked = verified.get(one.name)
+    training = one.training if checked is None else checked.range(report.rungs)
     return f"{training.value:,.0f} ({training.low:,.0f} to {training.high:,.0f})"
 
 
 def _measured(one: Offer, verified: Mapping[str, Priced], report: Findings) -> str:
-    found = verified.get(one.name)
-    if found is None or found.training is None:
+    checked = verified.get(one.name)
+    if checked is None or checked.training is None:
         return "not measured"
-    off = 100 * (found.predicted(report.rungs) / found.training.median - 1)
-    return f"{found.training.median:,.0f} (predicted {off:+.1f} %)"
+    off = 100 * (checked.predicted(report.rungs) / checked.training.median - 1)
+    return f"{checked.training.median:,.0f} (predicted {off:+.1f} %)"
 
 
 def _gain(priced: Priced) -> str:
