@@ -5,6 +5,7 @@ workers, optimisers, PIL's decoding.
 import functools
 import os
 import sys
+import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -24,23 +25,31 @@ LADDER = "FASTLOAD_ATTACH_LADDER"
 
 _make: Callable[[], Recorder] | None = None  # of this process; a forked child makes its own
 _recorder: Recorder | None = None
+_making = threading.RLock()  # two recorders of one process would share, and cut off, one file
 _undo: list[Callable[[], object]] = []
 
 
 def recorder() -> Recorder | None:
     """This process's recorder; None while no profiler is attached."""
-    global _make, _recorder  # noqa: PLW0603  one per process
     if _recorder is None and _make is not None:
-        try:
-            _recorder = _make()
-        # The disk is full, or the folder has gone: the program must go on
-        except Exception as error:  # noqa: BLE001
-            _make = None
-            print(
-                f"fastload: profile: process {os.getpid()} is not measured ({error})",
-                file=sys.stderr,
-            )
+        with _making:
+            _begin()
     return _recorder
+
+
+def _begin() -> None:
+    global _make, _recorder  # noqa: PLW0603  one per process
+    if _recorder is not None or _make is None:  # another thread was first
+        return
+    try:
+        _recorder = _make()
+    # The disk is full, or the folder has gone: the program must go on
+    except Exception as error:  # noqa: BLE001
+        _make = None
+        print(
+            f"fastload: profile: process {os.getpid()} is not measured ({error})",
+            file=sys.stderr,
+        )
 
 
 def install_from_environment() -> None:
@@ -77,7 +86,7 @@ def install(make: Callable[[], Recorder]) -> None:
 
 @functools.cache
 def _once() -> None:
-    os.register_at_fork(after_in_child=_forget)
+    os.register_at_fork(after_in_child=_forked)
 
 
 def uninstall() -> None:
@@ -100,6 +109,13 @@ def finish() -> None:
     """Write what is still in flight."""
     if _recorder is not None:
         _recorder.finish(stopped=getattr(_recorder.turn, "stopped", False))
+
+
+def _forked() -> None:
+    """In a child: a thread of the parent's may have held the lock."""
+    global _making  # noqa: PLW0603
+    _making = threading.RLock()
+    _forget()
 
 
 def _forget() -> None:

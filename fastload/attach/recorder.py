@@ -6,6 +6,7 @@ Costs some microseconds a batch.
 import math
 import os
 import sys
+import threading
 import time
 import weakref
 from collections import deque
@@ -59,6 +60,7 @@ class Recorder:
         self.steps_total = 0
         self.inner = False  # inside a `next` already
         self.broken = False  # something of ours has failed; the program goes on unmeasured
+        self._numbering = threading.RLock()  # each loader has one, whatever its thread
         self._loaders: dict[int, int] = {}
         # By number: gives the loader, which is the program's to drop.
         self._refs: dict[int, Callable[[], Any]] = {}
@@ -71,12 +73,16 @@ class Recorder:
         """The loader's number in the log; None for one that is not looked at."""
         if self.only is not None and loader is not self.only:
             return None
-        if id(loader) not in self._loaders:
-            number = self._loaders[id(loader)] = len(self._facts)
-            self._refs[number] = _reference(loader, partial(self._loaders.pop, id(loader), None))
-            self._facts.append(facts(loader))
-            self.tell()
-        return self._loaders[id(loader)]
+        if (number := self._loaders.get(id(loader))) is not None:
+            return number
+        with self._numbering:
+            if id(loader) not in self._loaders:
+                number = self._loaders[id(loader)] = len(self._facts)
+                dropped = partial(self._loaders.pop, id(loader), None)
+                self._refs[number] = _reference(loader, dropped)
+                self._facts.append(facts(loader))
+                self.tell()
+            return self._loaders[id(loader)]
 
     def tell(self, **more: object) -> None:
         """Write the facts of this process; what was said once (`more`) stays said."""

@@ -5,6 +5,7 @@ objects.
 import gc
 import sys
 import threading
+import time
 import traceback
 import weakref
 from collections.abc import Iterator
@@ -193,6 +194,36 @@ def test_several_threads_are_timed_each_for_itself():
     finally:
         sys.setswitchinterval(interval)
     assert errors == []
+
+
+def test_threads_that_begin_together_share_one_recorder(tmp_path):
+    """A second one would cut off the file that the first has mapped, and end the process."""
+    made: list[Recorder] = []
+    together = threading.Barrier(6)
+
+    def make() -> Recorder:
+        time.sleep(0.05)  # so that all threads come while the first is at it
+        made.append(Recorder(str(tmp_path), lambda *given: given[-1]()))
+        return made[-1]
+
+    def run(numbers: list[int | None]) -> None:
+        together.wait()
+        active = hooks.recorder()
+        numbers.append(None if active is None else active.number(loaders[len(numbers)]))
+
+    loaders = [DataLoader([1])]
+    seen: list[list[int | None]] = [[] for _ in range(6)]
+    hooks.install(make)
+    try:
+        threads = [threading.Thread(target=run, args=(numbers,)) for numbers in seen]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        hooks.uninstall()
+    assert len(made) == 1
+    assert seen == [[0]] * 6
 
 
 @pytest.mark.parametrize("kind", [DataLoader, fastload.DataLoader])
