@@ -12,16 +12,11 @@ from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
-from fastload.attach import imports
-from fastload.attach.control import Control, Limits
+from fastload.attach import handed_down, imports
+from fastload.attach.control import Control
 from fastload.attach.looking import held
 from fastload.attach.recorder import Recorder, time_collate
 from fastload.attach.stages import STAGES
-
-FOLDER = "FASTLOAD_ATTACH"
-STEPS = "FASTLOAD_ATTACH_STEPS"
-SECONDS = "FASTLOAD_ATTACH_SECONDS"
-LADDER = "FASTLOAD_ATTACH_LADDER"
 
 _make: Callable[[], Recorder] | None = None  # of this process; a forked child makes its own
 _recorder: Recorder | None = None
@@ -54,13 +49,8 @@ def _begin() -> None:
 
 def install_from_environment() -> None:
     """Attach to this process, if `fastload profile -- …` started it."""
-    if folder := os.environ.get(FOLDER):
-        steps, seconds = os.environ.get(STEPS), os.environ.get(SECONDS)
-        limits = Limits(
-            int(steps) if steps else None,
-            float(seconds) if seconds else None,
-            os.environ.get(LADDER) == "1",
-        )
+    if given := handed_down.received():
+        folder, limits = given
         install(lambda: Recorder(folder, Control(limits, folder, leave)))
         import atexit
 
@@ -102,7 +92,7 @@ def uninstall() -> None:
 def leave() -> None:
     """Detach from this process and from those that it starts."""
     uninstall()
-    os.environ.pop(FOLDER, None)
+    handed_down.stop()
 
 
 def finish() -> None:
@@ -283,27 +273,8 @@ def attached() -> bool:
     return _make is not None
 
 
-def environment(folder: str, limits: Limits) -> dict[str, str]:
-    """Variables that make every Python process below attach itself."""
-    site = os.path.join(os.path.dirname(os.path.abspath(__file__)), "site")
-    path = os.pathsep.join(filter(None, (site, os.environ.get("PYTHONPATH", ""))))
-    out = {
-        FOLDER: folder,
-        "PYTHONPATH": path,
-        LADDER: "1" if limits.ladder else "0",
-        STEPS: "",
-        SECONDS: "",
-    }
-    if limits.steps is not None:
-        out[STEPS] = str(limits.steps)
-    if limits.seconds is not None:
-        out[SECONDS] = repr(limits.seconds)
-    return {**os.environ, **out}
-
-
 __all__ = [
     "attached",
-    "environment",
     "finish",
     "install",
     "install_from_environment",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from fastload.attach import control, hooks, log
+from fastload.attach import control, handed_down, log
 from fastload.attach.control import Limits
 from fastload.attach.patience import Patience
 from fastload.attach.recorder import Recorder
@@ -47,7 +47,7 @@ def run(
     with tempfile.TemporaryDirectory(prefix="fastload-profile-") as folder:
         try:
             child = subprocess.Popen(
-                list(command), env=hooks.environment(folder, limits), stdout=stdout
+                list(command), env=handed_down.environment(folder, limits), stdout=stdout
             )
         except OSError as error:
             raise UsageError(

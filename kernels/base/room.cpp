@@ -164,6 +164,13 @@ void admit_small(size_t bytes) {
   if (before / kLookAfter != (before + bytes) / kLookAfter) admit(0);
 }
 
+void be_ready_to_throw() noexcept {
+  try {
+    throw std::bad_alloc();
+  } catch (const std::bad_alloc&) {  // as the first that matters would be
+  }
+}
+
 size_t most(size_t bytes) {
   State& all = state();
   const std::lock_guard lock(all.mutex);

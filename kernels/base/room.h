@@ -25,6 +25,10 @@ bool fits(size_t bytes, size_t margin = kMargin) noexcept;
 void admit(size_t bytes, size_t margin = kMargin);
 void admit_small(size_t bytes);  // of many small allocations: looks once in a while
 
+// Gives this thread what it needs to throw. The C++ library takes that at a thread's first
+// exception, and the dynamic linker ends the process where there is no memory for it.
+void be_ready_to_throw() noexcept;
+
 // What all claims of the process may add up to; one alone may be larger. 0: only tells.
 size_t most(size_t bytes = 0);
 // Folders of the control groups that may limit this process's memory.

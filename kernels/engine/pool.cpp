@@ -33,6 +33,7 @@ Pool::Pool(int threads, int readers)
       running_(threads_ + readers_) {
   const SignalsBlocked blocked;
   room::most();  // made now: tasks must not fail at it
+  room::be_ready_to_throw();  // without threads, tasks run in this one
   const int all = threads_ + readers_;
   for (int i = 0; i < all; ++i) workers_.push_back(std::make_unique<Worker>());
   try {
@@ -113,6 +114,7 @@ bool Pool::claim(Claim& claim, bool reader) {
 }
 
 void Pool::loop(int thread) {
+  room::be_ready_to_throw();
   if (thread < threads_) give_way();
   Worker& worker = *workers_[thread];
   Claim& now = running_[thread];
@@ -198,6 +200,7 @@ void Pool::background(std::function<void()> call) {
 }
 
 void Pool::loop_background() {
+  room::be_ready_to_throw();
   std::unique_lock lock(mutex_);
   while (true) {
     more_background_.wait(lock, [&] { return closed_ || !calls_.empty(); });
