@@ -70,7 +70,7 @@ def _gpu(gpu: str | None, priced: tuple[Priced, ...], *, native: bool) -> Iterat
         return
     where = "there is no GPU here" if not gpu else "its time on a GPU was not measured"
     if not native:
-        why = f"which of your steps can do so is not known; {where}"
+        why = f"which of your steps can do so is not known, and {where}"
         name = "steps on whole batches on the GPU, such as Kornia's or torchvision's v2"
         yield Unpriced(name, "images = more(images.cuda())", why)
         return

@@ -29,8 +29,8 @@ OTHER = (
 )
 BATCHES = (
     "steps on whole batches on the GPU, such as Kornia's or torchvision's v2 (images = "
-    "more(images.cuda())): which of your steps can do so is not known; its time on a GPU was not "
-    "measured"
+    "more(images.cuda())): which of your steps can do so is not known, and its time on a GPU was "
+    "not measured"
 )
 
 
