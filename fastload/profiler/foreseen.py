@@ -49,7 +49,7 @@ def pin_memory(training: Iterations, rungs: Rungs) -> Foreseen | None:
         share = overlapping(step, loader, together)
         saved = (slow - fast) / images
         faster = 1 / np.maximum(1 / step - saved, LEAST_STEP / step)
-        times: Floats = predict(faster, loader, share) / together
+        times: Floats = predict(faster, loader, share) / predict(step, loader, share)
         return times
 
     return Foreseen(

@@ -120,7 +120,7 @@ def test_what_cannot_be_read_is_one_line(rows, stored, make_image):
             fastload.from_huggingface(data, **options)
         assert str(caught.value) == f"from_huggingface: {text}"
     with pytest.raises(
-        fastload.PipelineError, match=r"^transform: builtins.len is not one that fastload knows$"
+        fastload.PipelineError, match=r"^transform: len is not one that fastload knows$"
     ):
         fastload.from_huggingface(stored, transform=len)
 

@@ -135,6 +135,8 @@ def test_a_watch_that_nobody_opened_says_so():
     lines = []
     assert list(fastload.watch([1, 2], say=lines.append)) == [1, 2]
     assert lines == [
-        "fastload: watch: nothing is measured; write `with fastload.watch(loader) as batches:` "
-        "around the loop"
+        (
+            "fastload: watch: nothing is measured; write `with fastload.watch(loader) as batches:` "
+            "around the loop"
+        )
     ]
