@@ -1,5 +1,6 @@
-"""`python check_site.py FOLDER`: every link of the built site leads somewhere, anchors too, and no
-page fetches anything from the network. Addresses of other sites are checked by form only.
+"""`python check_site.py FOLDER`: every link of the built site leads somewhere, anchors too, no page
+fetches anything from the network, and no example is shown as prose. Addresses of other sites are
+checked by form only.
 """
 
 import re
@@ -11,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 FETCHED = {"script", "img", "link", "iframe", "source", "video", "audio"}  # read with the page
 KNOWN_RELATIONS = {"canonical", "prev", "next"}  # of <link>: named, not fetched
+PROMPT = re.compile(r"<blockquote>\s*<blockquote>")  # what Markdown makes of >>> outside of code
 IN_STYLE = re.compile(r"(?:url\(|@import)\s*[\"']?(https?:|//)")
 HOST = re.compile(r"^[\w.-]+\.\w{2,}$")  # the host of an address
 
@@ -34,11 +36,14 @@ class Page(HTMLParser):
 
 
 def problems(site: Path) -> Iterator[str]:
-    """One line for each link that is bad."""
-    pages = {path: Page(path.read_text("utf-8")) for path in sorted(site.rglob("*.html"))}
+    """One line for each link that is bad, and each page with an example that is no code."""
+    texts = {path: path.read_text("utf-8") for path in sorted(site.rglob("*.html"))}
+    pages = {path: Page(text) for path, text in texts.items()}
     if not pages:
         yield f"{site}: no page is there"
     for path, page in pages.items():
+        if PROMPT.search(texts[path]):
+            yield f"{path.relative_to(site)}: an example is shown as prose"
         for tag, link in page.links:
             if why := wrong(site, path, pages, tag, link):
                 yield f"{path.relative_to(site)}: {link}: {why}"
@@ -77,7 +82,7 @@ def main(folder: str) -> int:
     site = Path(folder).resolve()
     found = list(problems(site))
     print(*found, sep="\n", end="\n" if found else "")
-    print(f"{len(list(site.rglob('*.html')))} pages, {len(found)} bad links")
+    print(f"{len(list(site.rglob('*.html')))} pages, {len(found)} bad links or examples")
     return 1 if found else 0
 
 

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from fastload.attach import aside, ending, log
-from fastload.attach.looking import Facts, held, images_in
+from fastload.attach import aside, copies, ending, log
+from fastload.attach.copies import settled
+from fastload.attach.looking import Facts, facts, held, images_in
 from fastload.attach.recorder import Recorder
 
 WARM_UP = 5  # steps that count for nothing: first kernels, first files
@@ -66,6 +67,7 @@ class Control:
         self.rungs: Rungs | None = None
         self.stopped = False
         self.subject: Subject | None = None  # of the loader that was trained on last
+        self.copied: int | None = None  # bytes of a batch that the loop copies to a GPU
         self.thread: threading.Thread | None = None  # that trains
         self.process = os.getpid()
 
@@ -93,7 +95,10 @@ class Control:
                 self.rungs = Rungs(number, (self.limits.seconds or 40.0) / PART, _depth(loader))
             if self.rungs is not None and self.rungs.number == number:
                 return self.rungs.next(recorder, fetch)
-        return recorder.wait(number, fetch)
+        batch = recorder.wait(number, fetch)
+        if self.copied is None and self.started is not None and recorder.steps_total:
+            self.copied = copies.bytes_on_host(batch) if copies.wanted(facts(loader)) else 0
+        return batch
 
     def ended(self, recorder: Recorder) -> None:
         """The main module has ended by itself: not by a crash, which is to be told of at once."""
@@ -104,9 +109,15 @@ class Control:
             recorder.safely(self.end, recorder)
 
     def end(self, recorder: Recorder) -> None:
-        """Try other loaders, once, on what was trained on; the program has done its work."""
+        """Time copies, and try other loaders, once, on what was trained on: the program has done
+        its work.
+        """
         tried, self.subject = self.subject, None
-        if tried is None or self.ranks > 1 or self.started is None:
+        if self.ranks > 1 or self.started is None:
+            return
+        if self.copied:
+            recorder.tell(copies=copies.measure(self.copied))
+        if tried is None:
             return
         share = TRIAL_SHARE * (time.perf_counter() - self.started)
         seconds = min(max(share, TRIAL_FEWEST), TRIAL_MOST)
@@ -232,7 +243,7 @@ class Rungs:
 
         The last batch has been trained on when the loop asks for the next one.
         """
-        now = _settled()
+        now = settled()
         recorder.log.write(
             log.RUNG,
             self.number,
@@ -245,14 +256,6 @@ class Rungs:
         self.images = 0
         self.turns += self.rung == "step"
         return now
-
-
-def _settled() -> float:
-    """When the GPU has done everything that was asked of it, s."""
-    torch = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_initialized():
-        torch.cuda.synchronize()
-    return time.perf_counter()
 
 
 def _depth(loader: object) -> int:

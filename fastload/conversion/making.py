@@ -73,7 +73,8 @@ class Maker:
                 )
             )
             return item
-        self.bad.append(Bad(sample, name, reason))
+        none = "; no other image of its class can stand in for it" if self.how.substitute else ""
+        self.bad.append(Bad(sample, name, reason + none))
         return None
 
     def _others(self, sample: int) -> list[int]:

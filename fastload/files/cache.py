@@ -25,6 +25,19 @@ def base() -> str:
     return os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
 
 
+@contextlib.contextmanager
+def nowhere() -> Iterator[None]:
+    """Meanwhile there is no cache: nothing is taken from it, and nothing can be written there."""
+    before = os.environ.get("XDG_CACHE_HOME")
+    os.environ["XDG_CACHE_HOME"] = os.devnull
+    try:
+        yield
+    finally:
+        os.environ.pop("XDG_CACHE_HOME")
+        if before is not None:
+            os.environ["XDG_CACHE_HOME"] = before
+
+
 def path(*parts: str) -> str:
     """Where something of ours lies."""
     return os.path.join(base(), OURS, *parts)

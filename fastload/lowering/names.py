@@ -55,7 +55,8 @@ def _is_named(value: object) -> TypeGuard[Named]:
 
 def type_name(value: object) -> str:
     kind: Named = value if _is_named(value) else type(value)
-    return f"{kind.__module__}.{kind.__qualname__}"
+    home = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
+    return f"{home}{kind.__qualname__}"
 
 
 def altered(value: object) -> Reasons:

@@ -29,9 +29,19 @@ def advice(report: Findings) -> str:
     if one:
         return _say(one)
     if report.remedies:
-        return "Keep this loader: nothing that was tried makes training clearly faster."
+        nothing = "Keep this loader: nothing that was tried makes training clearly faster."
+        return " ".join(filter(None, (nothing, _cores(report))))
     tried = report.tried
     return f"{tried.text[:1].upper()}{tried.text[1:]}." if tried and tried.text else ""
+
+
+def _cores(report: Findings) -> str:
+    """How many cores the stages take that the step needs; empty where these would do."""
+    here, rate = report.machine["usable_cores"], report.rungs.step.median
+    need = rate * sum(stage.cpu_s for stage in report.stages)
+    if report.verdict.label != v.CPU or need <= here:
+        return ""
+    return f"More cores would: {rate:,.0f} images/s take {need:.1f} such cores (computed)."
 
 
 def _say(one: Offer) -> str:

@@ -3,11 +3,15 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+import numpy as np
 import torch
 import torch.utils.data
 
 from fastload.errors import UsageError
 from fastload.measure import rate
+from fastload.spec import Longs
+
+FEW = 256  # images that get a seek index, where it is only tried
 
 
 class Feed:
@@ -114,3 +118,32 @@ class Endless(torch.utils.data.Sampler[int]):
         generator = torch.Generator().manual_seed(self.seed)
         while True:
             yield from torch.randperm(self.length, generator=generator).tolist()
+
+
+def few(length: int) -> Longs:
+    """Some of the samples of a data set."""
+    picked: Longs = np.random.default_rng(0).permutation(length)[:FEW]
+    return picked
+
+
+class Twice(torch.utils.data.Sampler[int]):
+    """Few images: each once in the first epoch, which collects their seek indexes, and then in one
+    without an end.
+    """
+
+    def __init__(self, few: Longs) -> None:
+        self.few, self.epochs = few, 0
+
+    def __iter__(self) -> Iterator[int]:
+        self.epochs += 1
+        yield from self.few.tolist()
+        while self.epochs > 1:
+            yield from self.few.tolist()
+
+
+def begun(loader: "torch.utils.data.DataLoader[object]") -> Feed:
+    """The loader's batches; those of a `Twice` after the epoch that collects."""
+    if isinstance(loader.sampler, Twice):
+        for _ in loader:
+            pass
+    return Feed(loader)

@@ -10,6 +10,7 @@ from fastload.profiler.remedies import Priced
 from fastload.profiler.sizes import AtSize
 from fastload.profiler.sweep import AtWorkers
 from fastload.profiler.tried import Tried
+from fastload.profiler.unpriced import Unpriced
 from fastload.profiler.verdict import Verdict
 from fastload.spec import Json
 
@@ -62,3 +63,4 @@ class Findings:
     cuts: tuple[Cut, ...] = ()  # the loader cut off after each stage, the whole one last
     tried: Tried | None = None  # fastload's loader in a program that uses another one
     foreseen: tuple[Foreseen, ...] = ()  # what would help a running program, and was not run
+    unpriced: tuple[Unpriced, ...] = ()  # what may help, and why it has no figure

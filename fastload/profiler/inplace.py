@@ -9,7 +9,7 @@ from fastload.attach import log
 from fastload.attach.stages import unseen
 from fastload.errors import UsageError
 from fastload.measure import Sample
-from fastload.profiler import machine, tried
+from fastload.profiler import machine, tried, unpriced
 from fastload.profiler.evidence import Evidence, Rungs, StageCost
 from fastload.profiler.findings import Setting, StepFacts
 from fastload.profiler.foreseen import foreseen
@@ -62,12 +62,14 @@ def report(processes: list[Process], seconds: float) -> Report:
     count = len(slowest.t)
     if not replayed and count < FEWEST:
         note = f"PARTIAL: only {count} batches were seen, the first ones too. {note}"
+    told, here = slowest.process.facts, machine.facts()
+    priced = tried.remedies(told, rungs)
     return Report(
         decide(rungs, costs, evidence), rungs, StepFacts(kind, None, note), setting,
-        machine.facts(), seconds, costs, how if costs else "", evidence=evidence,
-        not_measured=_not_measured(slowest.process.facts, replayed=replayed),
-        tried=tried.read(slowest.process.facts), foreseen=foreseen(slowest, family),
-        remedies=tried.remedies(slowest.process.facts, rungs),
+        here, seconds, costs, how if costs else "", evidence=evidence,
+        not_measured=_not_measured(told, replayed=replayed),
+        tried=tried.read(told), foreseen=foreseen(slowest, family, rungs), remedies=priced,
+        unpriced=unpriced.of_command(told, priced, {cost.name for cost in costs}, here["gpu"]),
     )  # fmt: skip
 
 

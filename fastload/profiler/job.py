@@ -5,8 +5,9 @@ what would help.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
-import torch
+import torch.utils.data
 
 from fastload import lowering
 from fastload.attach.stages import unseen
@@ -17,9 +18,20 @@ from fastload.errors import UsageError
 from fastload.loader import DataLoader
 from fastload.plan.pipeline import Pipeline
 from fastload.plan.plan import plan
-from fastload.profiler import cold, cuts, machine, remedies, sizes, stages, sweep
+from fastload.profiler import (
+    cold,
+    cuts,
+    indexed,
+    machine,
+    remedies,
+    sizes,
+    stages,
+    sweep,
+    unpriced,
+)  # fmt: skip
 from fastload.profiler.batches import Endless
 from fastload.profiler.findings import Setting, StepFacts
+from fastload.profiler.indexed import NATIVE
 from fastload.profiler.ladder import Budget, Ladder
 from fastload.profiler.remedies import Alternative
 from fastload.profiler.report import Report
@@ -110,13 +122,16 @@ def _loader(
     schedule: PerEpoch | None = None,
     *,
     mixes: bool = True,
+    seek: str = "use",
+    sampler: torch.utils.data.Sampler[int] | None = None,
 ) -> DataLoader[object]:
     dataset = Dataset(pipeline)
+    sampler = sampler or Endless(len(dataset))
     device = job.device if job.device == "cuda" else None
     return DataLoader(
-        dataset, _batch(job, backend), sampler=Endless(len(dataset)), num_workers=job.workers or 0,
-        drop_last=True,
-        backend=backend, device=device, pin_memory=job.rate is None, seek_index="use",
+        dataset, _batch(job, backend), sampler=sampler, num_workers=job.workers or 0,
+        drop_last=isinstance(sampler, Endless),
+        backend=backend, device=device, pin_memory=job.rate is None, seek_index=seek,
         size_schedule=schedule,
         mix=job.recipe.mix(_classes(pipeline)) if mixes else None,
     )  # fmt: skip
@@ -229,15 +244,23 @@ def _with_remedies(
 
     candidates = remedies.alternatives(pipeline, backend, job.device, asked=job.backend == "all")
     useful = (other for other in candidates if other.asked or report.verdict.label != GPU)
+    plain = backend == NATIVE and report.verdict.label != GPU
+    indexing = (partial(_loader, job, pipeline, backend), remedies.SHORTER * budget.run, on_done)
+    first = indexed.price(pipeline.source, *indexing) if plain else ()
     priced, skipped, failed = remedies.price(
         useful, lambda: _loader(job, pipeline, backend), make, budget, on_done
     )
+    priced = (*first, *priced)
     if job.verify:
         priced = remedies.verify(
             priced, lambda other: Ladder(make(other), _step(job, pipeline)), budget, on_done
         )
     late = (f"for want of time (--seconds): {', '.join(skipped)}",) if skipped else ()
-    return replace(report, remedies=priced, not_measured=late + failed + report.not_measured)
+    found = replace(report, remedies=priced, not_measured=late + failed + report.not_measured)
+    if not plain:
+        return found
+    folder, gpu = indexed.folder_of(pipeline.source), found.machine["gpu"]
+    return replace(found, unpriced=unpriced.of_recipe(folder, priced, gpu, job.device))
 
 
 def left_out(recipe: Recipe, kind: str) -> tuple[str, ...]:

@@ -117,6 +117,11 @@ class Watch:
         fastload's.
         """
         batches = iter(self.loader)
+        if not hooks.attached():
+            self.say(
+                "fastload: watch: nothing is measured; write `with fastload.watch(loader) as "
+                "batches:` around the loop"
+            )
         while (recorder := hooks.recorder()) is not None:
             try:  # a loader that is timed anyway is not timed twice
                 batch = recorder.next(self.loader, batches.__next__)

@@ -30,13 +30,17 @@ def predict(step: Array, loader: Array, share: Floats) -> Floats:
 def trained(rungs: Rungs, gain: float, more: float) -> Interval:
     """Training with a loader that is `gain` times as fast, by training as it is.
 
+    A training that is slower than step and loader one after the other, or faster than the slower
+    one of them, is compared with what they can explain: the rest is not the loader's to gain.
+
     more: share of what does not overlap now that overlaps then.
     """
 
     def ratio(*replicates: Array) -> Floats:
         step, loader, training = (np.median(values, axis=-1) for values in replicates)
         share = overlapping(step, loader, training)
-        times: Floats = predict(step, loader * gain, share + more * (1 - share)) / training
+        then = predict(step, loader * gain, share + more * (1 - share))
+        times: Floats = then / predict(step, loader, share)
         return times
 
     return bootstrap(ratio, rungs.step, rungs.loader, rungs.training)

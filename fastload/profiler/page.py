@@ -96,8 +96,10 @@ def _header(report: Report, meaning: Iterable[str]) -> str:
 def _remedies(report: Report) -> str:
     """What to do: each remedy with the training that it gives."""
     remedies = sorted(offers(report), key=lambda one: -one.gain.value)
+    others = "".join(f"<li>{escaped(one.text)}</li>" for one in report.unpriced)
+    more = f'<h3>Not tried</h3><ul class="soft">{others}</ul>' if others else ""
     if not remedies:
-        return ""
+        return f"<h2>What to do</h2>{more}" if more else ""
     rows = ""
     for one in remedies:
         training, gained = one.training, one.gain
@@ -114,7 +116,7 @@ def _remedies(report: Report) -> str:
         f"<th>{name}</th>"
         for name in ("", "training, images/s", "times today's", "how it is known", "cost")
     )
-    return f"<h2>What to do</h2><table><tr>{head}</tr>{rows}</table>"
+    return f"<h2>What to do</h2><table><tr>{head}</tr>{rows}</table>{more}"
 
 
 def _sure(report: Report) -> str:

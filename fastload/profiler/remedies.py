@@ -218,7 +218,7 @@ def price(
         feed = feed or Feed(current())
         try:
             priced.append(
-                _price(candidate, feed, Feed(make(candidate)), SHORTER * budget.run, on_done)
+                in_turns(candidate, feed, Feed(make(candidate)), SHORTER * budget.run, on_done)
             )
         except (FastloadError, RuntimeError) as error:
             # A RuntimeError is another library's. The other candidates are still worth measuring.
@@ -250,9 +250,10 @@ def verify(
     return tuple(out)
 
 
-def _price(
+def in_turns(
     candidate: Alternative, now: Feed, other: Feed, seconds: float, on_done: Callable[[], None]
 ) -> Priced:
+    """An alternative and the loader as it is; seconds: of each replicate."""
     rates = interleaved(
         {"loader": partial(alone, other, seconds), "now": partial(alone, now, seconds)},
         REPLICATES,

@@ -68,6 +68,7 @@ def _fine_print(report: Findings) -> list[str]:
     tried = report.tried
     if tried and report.remedies and (text := tried.text or tried.problem):
         parts.append(f"{text[:1].upper()}{text[1:]}.")
+    parts += [f"Not tried: {one.text}." for one in report.unpriced]
     parts += [f"Not included: {'; '.join(report.not_included)}."] if report.not_included else []
     parts += [f"Not measured: {'; '.join(report.not_measured)}."] if report.not_measured else []
     return [line for part in parts for line in textwrap.wrap(part, WIDTH, subsequent_indent="  ")]

@@ -16,6 +16,7 @@ from fastload.profiler.remedies import Priced, fastest
 from fastload.profiler.sizes import AtSize
 from fastload.profiler.sweep import AtWorkers
 from fastload.profiler.tried import Tried
+from fastload.profiler.unpriced import Unpriced
 from fastload.profiler.verdict import Verdict
 from fastload.spec import Json
 
@@ -47,6 +48,7 @@ class Report(Findings):
         cuts: Rates of the loader with a stage left out.
         tried: What was found of fastload's loader in the profiled command.
         foreseen: What would help the profiled command, predicted from what was seen.
+        unpriced: What may help and was not tried, each with the reason.
 
     Example:
         >>> from fastload import profiler
@@ -79,6 +81,7 @@ class Report(Findings):
             "backend_to_use": fastest(self.remedies, self.setting.backend or "")[0] or None,
             "remedies": [_remedy(priced, self.rungs) for priced in self.remedies] or None,
             "offers": [_offer(offer) for offer in offers(self)] or None,
+            "unpriced": [_unpriced(one) for one in self.unpriced] or None,
             "tried": _tried(self.tried) if self.tried else None,
             "not_included": list(self.not_included),
             "not_measured": list(self.not_measured),
@@ -98,6 +101,10 @@ def _offer(offer: Offer) -> Json:
         "training_img_per_s": _interval(offer.training),
         "times_today": _interval(offer.gain),
     }
+
+
+def _unpriced(one: Unpriced) -> Json:
+    return {"name": one.name, "how": one.how or None, "why": one.why}
 
 
 def _tried(tried: Tried) -> Json:

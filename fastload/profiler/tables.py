@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from fastload.measure import Sample
+from fastload.measure import Interval, Sample
 from fastload.profiler import verdict as v
 from fastload.profiler.evidence import StageCost
 from fastload.profiler.findings import Findings
@@ -173,6 +173,11 @@ def remedies(report: Findings, width: int = WHOLE) -> list[str]:
             for p in report.remedies
             if not p.worth_it
         ),
+        *(
+            f"Foreseen, no clear gain: {name}, training {_times(listed[name].gain)} as fast."
+            for name in seen
+            if not listed[name].worth_it
+        ),
     ]
 
 
@@ -217,8 +222,11 @@ def _measured(one: Offer, verified: Mapping[str, Priced], report: Findings) -> s
 
 
 def _gain(priced: Priced) -> str:
-    gain = priced.speedup
-    return f"{priced.loader.median:,.0f} ({gain.value:.2g}x [{gain.low:.2g}, {gain.high:.2g}])"
+    return f"{priced.loader.median:,.0f} ({_times(priced.speedup)})"
+
+
+def _times(gain: Interval) -> str:
+    return f"{gain.value:.2g}x [{gain.low:.2g}, {gain.high:.2g}]"
 
 
 def _range(sample: Sample) -> str:

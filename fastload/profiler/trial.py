@@ -5,7 +5,6 @@ The child has the program's data set, its files and its cores; nothing of the pr
 and nothing is written.
 """
 
-import os
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -14,28 +13,25 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 
-import numpy as np
 import torch.utils.data
 
 from fastload.attach.control import Subject
 from fastload.dataset import Dataset
 from fastload.errors import PipelineError
+from fastload.files import cache
 from fastload.loader import DataLoader, lazy_images
 from fastload.lowering import lower
 from fastload.plan.plan import Plan
-from fastload.profiler.batches import Endless, Feed, alone
-from fastload.profiler.remedies import MILDER, alternatives
-from fastload.sources.base import FileSource
-from fastload.sources.views import Subset
-from fastload.spec import Json, Longs
+from fastload.profiler.batches import Endless, Feed, Twice, alone, begun, few
+from fastload.profiler.indexed import NATIVE, folder_of
+from fastload.profiler.remedies import MILDER, SURE, alternatives
+from fastload.spec import Json
 from fastload.system.machine import usable_cores
 
 TURNS = 3  # of all loaders: a drift of the machine affects all of them
-NATIVE = "native"
 UNKNOWN_BATCH = 64  # images, where a batch sampler does not say
-FEW = 256  # images that get a seek index
 MILDER_MOST = 2  # trainings of other ops: the time is shared by all loaders
-LONGEST = 2  # times the time: then no further turn is begun, and in the first one no further loader
+LONGEST = 2  # times the time: then the SURE first ones alone go on to the last turn
 # More processes than this are not started for a trial: each has the data set once more
 MOST_PROCESSES = 16
 
@@ -63,14 +59,17 @@ def measure(subject: Subject, seconds: float) -> Iterator[Json]:
 
     seconds: of all measuring. Raises what a data set without a length, or a broken one, raises.
     """
-    os.environ.update(XDG_CACHE_HOME="", HOME="")  # no folder to collect seek indexes in
     warnings.simplefilter("ignore")
+    with cache.nowhere():  # seek indexes are collected in memory
+        yield from _measure(subject, seconds)
+
+
+def _measure(subject: Subject, seconds: float) -> Iterator[Json]:
     route = _fastload(subject, subject.workers)._route
     tier = route.backend or "pytorch"
     lazy = tier == "pytorch" and not lazy_images.why_not(wanted=True)
     source = None if route.plan is None else route.plan.source
-    whole = source.base if isinstance(source, Subset) else source
-    folder = whole.where if isinstance(whole, FileSource) and tier == NATIVE else None
+    folder = folder_of(source) if source is not None and tier == NATIVE else None
     yield {"tier": tier, "why": list(route.reasons), "lazy": lazy, "folder": folder}
     variants = _variants(subject, tier, lazy=lazy, indexed=folder is not None)
     if route.plan is not None and tier == NATIVE:
@@ -80,16 +79,20 @@ def measure(subject: Subject, seconds: float) -> Iterator[Json]:
 
 
 def _turns(variants: list[Variant], seconds: float) -> Iterator[list[Json]]:
-    """What each variant gave so far, after each turn of them."""
+    """What each variant gave so far, after each turn of them.
+
+    However slow a machine is, the program's own loader and the first other one have every turn:
+    without them there is no answer.
+    """
     until, each = time.perf_counter() + LONGEST * seconds, seconds / len(variants) / TURNS
     feeds: dict[Variant, Feed] = {}
     rates: dict[Variant, list[float]] = {}
     for turn in range(TURNS):
-        for variant in variants if turn == 0 else feeds:
-            if time.perf_counter() > until and feeds:
+        for number, variant in enumerate(variants if turn == 0 else feeds):
+            if time.perf_counter() > until and number >= SURE:
                 break
             if variant not in feeds:
-                feeds[variant] = _begun(variant.make())
+                feeds[variant] = begun(variant.make())
             rates.setdefault(variant, []).append(alone(feeds[variant], each))
         yield [
             {
@@ -116,9 +119,8 @@ def _variants(subject: Subject, tier: str, *, lazy: bool, indexed: bool) -> list
     if others != own:
         out.append(Variant("workers", others, partial(_torchs, subject, others)))
     if indexed:
-        few = np.random.default_rng(0).permutation(len(subject.dataset))[:FEW]
         for kind, seek in (("plain", "off"), ("indexed", "auto")):
-            make = partial(_fastload, subject, cores, seek, Twice(few))
+            make = partial(_fastload, subject, cores, seek, Twice(few(len(subject.dataset))))
             out.append(Variant(kind, cores, make))
     return out
 
@@ -141,21 +143,6 @@ def _others(subject: Subject, plan: Plan) -> Iterator[Variant]:
     for one in islice(fewer, MILDER_MOST):
         milder = replace(subject, dataset=Dataset(replace(pipeline, ops=one.ops)))
         yield Variant("milder", cores, partial(_fastload, milder, cores), one.name, one.how)
-
-
-class Twice(torch.utils.data.Sampler[int]):
-    """Few images: each once in the first epoch, which collects their seek indexes, and then in one
-    without an end.
-    """
-
-    def __init__(self, few: Longs) -> None:
-        self.few, self.epochs = few, 0
-
-    def __iter__(self) -> Iterator[int]:
-        self.epochs += 1
-        yield from self.few.tolist()
-        while self.epochs > 1:
-            yield from self.few.tolist()
 
 
 def _torchs(subject: Subject, workers: int) -> Loader:
@@ -189,10 +176,3 @@ def _fastload(
         seek_index=seek,
         size_schedule=sizes,
     )
-
-
-def _begun(loader: Loader) -> Feed:
-    if isinstance(loader.sampler, Twice):
-        for _ in loader:  # the epoch that collects
-            pass
-    return Feed(loader)

@@ -156,7 +156,7 @@ def _workers(trial: Trial) -> Iterator[Priced]:
         if kind == "workers":
             name, cost = f"num_workers={workers}", "memory of each process"
             how = f"DataLoader(..., {name})"
-            what = Alternative(f"{name} in PyTorch's loader", cost, "pytorch", (), how=how)
+            what = Alternative(f"give PyTorch's loader {name}", cost, "pytorch", (), how=how)
             yield trial.priced(what, rates, workers=workers)
 
 

@@ -228,20 +228,7 @@ def describe(mode: str, source: Source, built: Indexes | None) -> str:
     """One line: which images have an index, and what becomes of the others."""
     if mode == "off":
         return "seek index: off"
-    count = len(source)
-    collection = (
-        built.whole
-        if isinstance(built, PickedCollection)
-        else built
-        if isinstance(built, Collection)
-        else None
-    )
-    view: View = (collection.view if collection else None) or Found()
-    if isinstance(built, PickedCollection) and built.whole.view:
-        view = Picked(built.whole.view, built.indices)
-    everything = np.arange(count)
-    location = view.locate(everything, source.locate(everything).seek)
-    indexed = 0 if location is None else int(np.count_nonzero(location.size))
+    count, indexed = len(source), having(source, built)
     text = f"seek index: {indexed} of {count} images"
     base = source.base if isinstance(source, Subset) else source
     if isinstance(base, ArraySource):
@@ -249,11 +236,29 @@ def describe(mode: str, source: Source, built: Indexes | None) -> str:
     if mode != "auto" or indexed == count or not isinstance(base, FileSource):
         return text
     folder = seek.cache_folder(os.path.expanduser(source.where))
+    collection = _collection(built)
     problem = unusable(folder) or (
         collection and (collection.problem or collection.collector.problem)
     )
     why = problem or ("" if has_arrow() else "pyarrow is not installed")
     return f"{text}; others are collected " + (f"in memory ({why})" if why else f"into {folder}")
+
+
+def having(source: Source, built: Indexes | None) -> int:
+    """How many images have an index."""
+    collection = _collection(built)
+    view: View = (collection.view if collection else None) or Found()
+    if isinstance(built, PickedCollection) and built.whole.view:
+        view = Picked(built.whole.view, built.indices)
+    everything = np.arange(len(source))
+    location = view.locate(everything, source.locate(everything).seek)
+    return 0 if location is None else int(np.count_nonzero(location.size))
+
+
+def _collection(built: Indexes | None) -> Collection | None:
+    if isinstance(built, PickedCollection):
+        return built.whole
+    return built if isinstance(built, Collection) else None
 
 
 def unusable(folder: str) -> str:

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from fastload.cli import build, doctor
 from fastload.system import machine
+from tests.conftest import TREE
 
 H200 = {"name": "NVIDIA H200", "capability": [9, 0], "memory": 150_000_000_000}
 TOO_OLD = (
@@ -110,6 +111,14 @@ def test_a_good_machine_gets_no_warning():
     }
     assert doctor.warnings_about(changed(**without_gpu)) == []
     assert doctor.warnings_about(changed(nvimagecodec=None)) == []
+
+
+def test_what_the_readme_installs_works_together():
+    """README's lines take tests/constraints.txt."""
+    pins = (TREE / "tests" / "constraints.txt").read_text().splitlines()
+    assert f"pillow<{doctor.REFUSES_NO_BITS}" in pins
+    newest = f"{doctor.REFUSES_NO_BITS - 1}.3.0"
+    assert doctor.warnings_about(changed(pillow={"version": newest, "simd": False})) == []
 
 
 @pytest.mark.parametrize(

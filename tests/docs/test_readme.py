@@ -50,6 +50,14 @@ def test_the_first_number_is_measured() -> None:
     assert [round(ratio) for ratio in ratios if ratio] == [int(said[1]), int(said[2])]
 
 
+def test_both_commands_install_the_same_packages() -> None:
+    """What builds fastload: a bare Debian has neither a compiler nor Python's headers."""
+    lines = re.findall(r"^    S=.* apt-get install -y (.*?) && ", README.read_text(), re.MULTILINE)
+    assert len(lines) == 2
+    assert lines[0] == lines[1]
+    assert "g++" in lines[0].split()
+
+
 def test_the_page_fits_one_look() -> None:
     """Claim, picture, installation and example come before everything else."""
     headings = re.findall(r"^## (.*)", README.read_text(), re.MULTILINE)

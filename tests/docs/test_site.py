@@ -121,6 +121,12 @@ def test_bad_links(checker, tmp_path, body, problem) -> None:
     assert problems(checker, tmp_path, body) == [problem]
 
 
+def test_an_example_as_prose_is_a_problem(checker, tmp_path) -> None:
+    """Python-Markdown makes quotes of a prompt that stands in no code."""
+    body = "<blockquote>\n<blockquote>\n<blockquote>\n<p>import fastload"
+    assert problems(checker, tmp_path, body) == ["a.html: an example is shown as prose"]
+
+
 def test_a_style_that_fetches_is_a_problem(checker, tmp_path) -> None:
     (tmp_path / "site.css").write_text("@font-face {src: url('https://fonts.example/x.woff2')}")
     assert problems(checker, tmp_path, "") == ["site.css: fetches from the network"]

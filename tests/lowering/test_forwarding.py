@@ -127,10 +127,7 @@ def test_files_with_annotations_as_text(folder):
 def test_torchvisions_lambda_is_a_function_that_nobody_sees_into():
     reason = lower_transform(transforms.Lambda(len))[1]
     assert reason == [
-        (
-            "torchvision.transforms.transforms.Lambda calls builtins.len, which fastload cannot "
-            "see into"
-        )
+        ("torchvision.transforms.transforms.Lambda calls len, which fastload cannot see into")
     ]
 
 

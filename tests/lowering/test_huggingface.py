@@ -96,7 +96,7 @@ def test_what_cannot_be_read_is_one_line(rows, stored, make_image):
     classes = "ClassLabel(names=['a', 'b', 'c'])"
     remedy = "save it with save_to_disk, and take what load_from_disk gives"
     cases = [
-        ([1], {}, "got builtins.list, want a datasets.Dataset (one split, not streamed)"),
+        ([1], {}, "got list, want a datasets.Dataset (one split, not streamed)"),
         (stored, {"image": "img"}, "no column img (has image, label); give image= and label="),
         (
             stored,
@@ -120,7 +120,7 @@ def test_what_cannot_be_read_is_one_line(rows, stored, make_image):
             fastload.from_huggingface(data, **options)
         assert str(caught.value) == f"from_huggingface: {text}"
     with pytest.raises(
-        fastload.PipelineError, match=r"^transform: builtins.len is not one that fastload knows$"
+        fastload.PipelineError, match=r"^transform: len is not one that fastload knows$"
     ):
         fastload.from_huggingface(stored, transform=len)
 

@@ -119,7 +119,7 @@ def test_several_views_where_one_is_wanted_are_pointed_to_their_op():
         f"{__name__}.TwoViews makes several views of an image, want one; {hint}"
     ]
     assert lower_transform(TwoViews(len))[1] == [
-        f"{__name__}.TwoViews: builtins.len is not one that fastload knows"
+        f"{__name__}.TwoViews: len is not one that fastload knows"
     ]
     assert lower_transform(Own(v2.ToImage()))[1] == [
         f"{__name__}.Own is not one that fastload knows: it uses `image.size`; {hint}"
@@ -208,10 +208,7 @@ def test_what_is_not_taken_says_why():
         in lower_transform(v2.ElasticTransform())[1][0]
     )
     assert lower_transform(v1.Lambda(len))[1] == [
-        (
-            "torchvision.transforms.transforms.Lambda calls builtins.len, which fastload cannot "
-            "see into"
-        )
+        ("torchvision.transforms.transforms.Lambda calls len, which fastload cannot see into")
     ]
     why = "(padding and pad_if_needed mirror the image twice, one after the other)"
     assert lower_transform(v1.RandomCrop(9, 2, pad_if_needed=True, padding_mode="reflect"))[1] == [

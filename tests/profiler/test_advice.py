@@ -127,7 +127,12 @@ def test_every_loader_that_was_tried_is_offered_with_what_to_copy():
             basis.PREDICTED,
             750,  # half as much again
         ),
-        ("num_workers=4 in PyTorch's loader", "DataLoader(..., num_workers=4)", basis.LOADER, 231),
+        (
+            "give PyTorch's loader num_workers=4",
+            "DataLoader(..., num_workers=4)",
+            basis.LOADER,
+            231,
+        ),
     ]
 
 
@@ -148,6 +153,33 @@ def test_other_training_is_offered_last_and_as_such():
     assert [one.same for one in found.remedies] == [True, False, False]
     assert [one.basis for one in offers(found)] == [basis.LOADER, basis.PREDICTED, basis.LOADER]
     assert advice(found).startswith(f"C{IMPORT[1:]}:")
+
+
+def test_on_a_slow_machine_fastloads_loader_is_tried_all_the_same(monkeypatch, clock):
+    """Two loaders answer the question; the third one's start would come too late."""
+    trial = importlib.import_module("fastload.profiler.trial")
+    monkeypatch.setattr(trial, "begun", lambda made: made)
+
+    def alone(feed, seconds):
+        clock[0] += 10.0
+        return 5.0
+
+    monkeypatch.setattr(trial, "alone", alone)
+    names = ("own", "fastload", "workers")
+    variants = [trial.Variant(name, 2, object) for name in names]
+    *_, last = trial._turns(variants, 5.0)
+    assert {one["kind"]: len(one["img_per_s"]) for one in last} == {"own": 3, "fastload": 3}
+
+
+def test_where_nothing_helps_the_cores_that_are_missing_are_counted():
+    """0.0029 s of CPU for each of 3,000 images/s: 9 cores."""
+    none = replace(REPORT, remedies=REPORT.remedies[1:])
+    assert advice(none) == (
+        "Keep this loader: nothing that was tried makes training clearly faster. More cores would: "
+        "3,000 images/s take 9.0 such cores (computed)."
+    )
+    many = replace(none, machine={**none.machine, "usable_cores": 16})
+    assert advice(many).endswith("clearly faster.")
 
 
 def test_what_changes_the_training_is_tried_where_it_can_be(photos):

@@ -1,15 +1,22 @@
 """Remedies that are predicted from what the hooks saw, for trainings whose gain is known."""
 
+import json
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from fastload.attach import log
+from fastload.measure import Sample
 from fastload.profiler import inplace, logs
+from fastload.profiler.evidence import Rungs
 from fastload.profiler.foreseen import foreseen
 from fastload.profiler.iterations import training as trained
 
 from .test_inplace import Training
 
 MAKING, STEP, BATCHES, IMAGES = 0.25, 0.125, 20, 10  # s, s
+EVEN = Rungs(*(Sample((IMAGES / STEP,) * 3),) * 3)  # the loader keeps up
 
 
 class Epochs(Training):
@@ -34,7 +41,7 @@ class Epochs(Training):
     def gains(self):
         processes = logs.read(self.folder)
         main = next(one for one in processes if one.pid == 100)
-        return foreseen(trained(main), inplace.of(main, processes))
+        return foreseen(trained(main), inplace.of(main, processes), EVEN)
 
 
 @pytest.fixture
@@ -78,4 +85,32 @@ def test_it_is_in_the_report_though_the_data_keeps_up(epochs):
     assert any(
         line.startswith("keep the workers (persistent_workers=True)   ")
         for line in str(report).splitlines()
+    )
+
+
+def test_batches_in_page_locked_memory_by_what_the_copies_took(epochs):
+    """The step of 125 ms has a copy of 45 ms in it, which would take 20."""
+    file = Path(epochs.train(0.0, 1, persistent_workers=True).folder) / "100.json"
+    facts = json.loads(file.read_text())
+
+    def gains(copies, rungs):
+        file.write_text(json.dumps({**facts, "copies": copies}))
+        (process,) = (one for one in logs.read(epochs.folder) if one.pid == 100)
+        return foreseen(trained(process), [process], rungs)
+
+    took = {"plain_s": [0.045] * 7, "pinned_s": [0.02] * 7}
+    (found,) = gains(took, EVEN)
+    assert found.how == "DataLoader(..., pin_memory=True)"
+    assert found.gain.value == pytest.approx(1.0)  # the loader is as slow as the step
+    fast = replace(EVEN, loader=Sample((1e6,) * 3))
+    (found,) = gains(took, fast)
+    assert found.gain.value == pytest.approx(STEP / (STEP - 0.025))
+    assert gains({"bytes": 9, "problem": "CUDA out of memory"}, fast) == ()
+
+
+def test_what_gains_nothing_is_said_too(epochs):
+    report = inplace.report(logs.read(epochs.train(0.001, 4).folder), 1.0)
+    assert (
+        "Foreseen, no clear gain: keep the workers (persistent_workers=True), training 1x [1, 1] "
+        "as fast." in str(report).splitlines()
     )

@@ -162,6 +162,7 @@ offers.training_img_per_s.ci95_high
 offers.times_today.value
 offers.times_today.ci95_low
 offers.times_today.ci95_high
+unpriced
 tried
 not_included
 not_measured

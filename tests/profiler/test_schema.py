@@ -18,6 +18,7 @@ from fastload.profiler.report import SCHEMA, Report
 from fastload.profiler.sizes import AtSize
 from fastload.profiler.sweep import AtWorkers
 from fastload.profiler.tried import Tried
+from fastload.profiler.unpriced import Unpriced
 from fastload.profiler.verdict import DATA_BOUND, GPU, OPEN, decide
 
 FILE = Path(__file__).parents[2] / "docs" / "profile.schema.json"
@@ -33,6 +34,7 @@ WHOLE = Report(
     RATES), (AtWorkers(1, RATES),),
     Reading(3, 2e5, 0.002, 0.001), (Cut("read", RATES, RATES), Cut("+ store", RATES)),
     Tried("native"), (Foreseen("a", "b", "c", 9.0, Interval(2.0, 1.5, 2.5)),),
+    (Unpriced("a", "b", "c"),),
 )  # fmt: skip
 LEAST = Report(decide(RUNGS), RUNGS, StepFacts("callable"), Setting(), {"cpu": None}, 1.0)
 

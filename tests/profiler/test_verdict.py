@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fastload.measure import Interval, Sample
 from fastload.profiler import verdict
 from fastload.profiler.evidence import Evidence, Rungs, StageCost
-from fastload.profiler.overlap import overlap, overlapping, predict
+from fastload.profiler.overlap import overlap, overlapping, predict, trained
 from fastload.profiler.verdict import cause, decide, late_share, severities, spikes, stall
 
 DECODE_HEAVY = (
@@ -270,3 +270,13 @@ def test_a_prediction_for_what_is_there_is_what_was_measured(step, loader, share
     assert training <= min(step, loader) * (1 + 1e-9)
     found = overlapping(step, loader, training)
     assert float(found) == pytest.approx(share, abs=1e-6 * max(step / loader, loader / step))
+
+
+@pytest.mark.parametrize("training", [50.0, 95.0, 200.0])
+def test_a_loader_that_is_no_faster_gains_nothing(training):
+    """One after the other they give 91 images/s, side by side 100: the rest is noise, or work of
+    others.
+    """
+    rungs = Rungs(*(Sample((rate,) * 3) for rate in (1000.0, 100.0, training)))
+    found = trained(rungs, 1.0, 0.0)
+    assert (found.value, found.low, found.high) == pytest.approx((1.0, 1.0, 1.0))

@@ -129,3 +129,14 @@ def test_what_cannot_be_watched():
         str(caught.value)
         == "watch: nothing was seen yet; use it as `with fastload.watch(loader):` around the loop"
     )
+
+
+def test_a_watch_that_nobody_opened_says_so():
+    lines = []
+    assert list(fastload.watch([1, 2], say=lines.append)) == [1, 2]
+    assert lines == [
+        (
+            "fastload: watch: nothing is measured; write `with fastload.watch(loader) as batches:` "
+            "around the loop"
+        )
+    ]
