@@ -184,6 +184,7 @@ void bind_images(nb::module_& m) {
   m.attr("OK") = static_cast<int>(kOk);
   m.attr("FOREIGN") = static_cast<int>(kForeign);
   m.attr("FAILED") = static_cast<int>(kFailed);
+  m.attr("MISSING") = "";
   m.attr("cuda_built") = cuda::built;
   m.def("targets", &cpu::targets);
   m.def("versions", &versions);
