@@ -5,7 +5,6 @@ extension, Python imports that instead. `_native.pyi` says what everything is.
 What is not here can be named, and raises BackendError when it is called.
 """
 
-import errno
 import io
 import os
 import platform
@@ -233,7 +232,7 @@ class Files:
             data = opened.read(size)
         if size >= 0 and len(data) < size:
             why = f"ends at byte {offset + len(data)} (want bytes {offset}..{offset + size})"
-            raise OSError(errno.EIO, why, self._paths[file])
+            raise OSError(f"{self._paths[file]}: {why}")
         return data
 
     def xxh3(self, file: int, size: int) -> int:

@@ -127,13 +127,19 @@ void store(const Input& image, const StoreRecords& how, const Output& out,
   cpu::store({from, static_cast<int64_t>(lists.height) * lists.width, kept}, format, to, on);
 }
 
+std::string cuda_version() {
+  const int version = cuda::version();
+  return version == 0 ? "none"
+                      : std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
 nb::dict versions() {
   nb::dict out;
   out["compiler"] = __VERSION__;
   out["libjpeg-turbo"] = jpeg::turbo_version();
   out["highway"] = cpu::highway_version();
   out["xxhash"] = xxhash_version();
-  out["cuda"] = cuda::version();
+  out["cuda"] = cuda_version();
   return out;
 }
 
