@@ -76,6 +76,8 @@ def content_problems(wheel: zipfile.ZipFile) -> list[str]:
         return [*problems, f"software bills of materials (got {boms}, want one)"]
     parts = {part["name"] for part in json.loads(wheel.read(boms[0]))["components"]}
     missing = {"libjpeg-turbo", "highway", "xxhash", "nanobind"} - parts
+    if "cuda-runtime" in parts and not any(n.startswith("cuda-runtime") for n in notices):
+        problems.append("no notice of cuda-runtime")
     return problems + [f"{boms[0]}: no component {name}" for name in sorted(missing)]
 
 

@@ -19,6 +19,9 @@ Give its pixels with `Job.set_pixels`.
 FAILED: Final = 2
 """The bytes could not be read or fail their checksum; `Job.message` says why."""
 
+MISSING: Final[str]
+"""Why this is not the extension but what stands in for it (`_native.py`); "" in the extension."""
+
 cuda_built: Final[bool]
 """Whether the CUDA kernels are compiled in. A GPU need not be present."""
 

@@ -3,15 +3,23 @@
 #   fuzz/sanitize.sh [PYTEST'S ARGUMENTS]     default: tests/kernels and what of tests/hostile runs kernels, in JOBS processes
 # JOBS (default: all cores) is also what the build takes.
 # PYTHON (default: python3) has what the tests need. Builds into build/sanitize with CXX (default: g++), beside the ordinary extension.
+# SANITIZE=thread: ThreadSanitizer, and the tests of threads, into build/sanitize-thread. What a Python without a GIL does
+# inside its locks is seen only where it is built --with-thread-sanitizer too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-out=build/sanitize
 jobs=${JOBS:-$(nproc)}
-[ $# -gt 0 ] || set -- -n "$jobs" tests/kernels tests/hostile/test_jpegs.py tests/hostile/test_lying_index.py
-python=$(command -v "${PYTHON:-python3}")
 cxx=${CXX:-g++}
+library() { "$cxx" -print-file-name="lib$1.so"; }
+if [ "${SANITIZE:-}" = thread ]; then
+  out=build/sanitize-thread kind=THREAD preload=$(library tsan)
+  [ $# -gt 0 ] || set -- tests/kernels/test_threads.py tests/loader/test_threads.py tests/kernels/test_pool.py
+else
+  out=build/sanitize kind=ON preload="$(library asan) $(library ubsan)"
+  [ $# -gt 0 ] || set -- -n "$jobs" tests/kernels tests/hostile/test_jpegs.py tests/hostile/test_lying_index.py
+fi
+python=$(command -v "${PYTHON:-python3}")
 cmake -S . -B $out -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_COMPILER="$cxx" -DPython_EXECUTABLE="$python" -DFASTLOAD_CUDA=OFF \
-  -DFASTLOAD_SANITIZE=ON -DFASTLOAD_TEST_MODULES=ON
+  -DFASTLOAD_SANITIZE=$kind -DFASTLOAD_TEST_MODULES=ON
 cmake --build $out -j "$jobs"
 
 # A package beside the ordinary one, with the same Python files.
@@ -22,7 +30,8 @@ for entry in fastload/*; do
 done
 for module in $out/_*.so; do ln -s "$PWD/$module" $out/package/fastload/; done
 
-# Python itself never frees some of its memory, so leaks are not looked for.
-LD_PRELOAD="$("$cxx" -print-file-name=libasan.so) $("$cxx" -print-file-name=libubsan.so)" \
+# Python itself never frees some of its memory, so leaks are not looked for. ThreadSanitizer wants memory where it is without
+# randomisation (setarch -R).
+LD_PRELOAD="$preload" TSAN_OPTIONS=halt_on_error=1:exitcode=66 \
   ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-  PYTHONPATH="$PWD/$out/package:$PWD" "$python" -m pytest -q -p no:cacheprovider "$@"
+  PYTHONPATH="$PWD/$out/package:$PWD" setarch -R "$python" -m pytest -q -p no:cacheprovider "$@"

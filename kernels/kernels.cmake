@@ -59,6 +59,12 @@ set(fastload_kernels
   kernels/simd/targets.cpp
 )
 
+if(WIN32)
+  list(APPEND fastload_kernels kernels/base/system_windows.cpp)
+else()
+  list(APPEND fastload_kernels kernels/base/system_posix.cpp)
+endif()
+
 # Threads, files, batches; these know no Python either.
 set(fastload_engine
   kernels/engine/buffers.cpp
@@ -77,3 +83,6 @@ set(fastload_engine
 # No contraction to FMA: CPU and GPU give the same bits.
 set(fastload_flags -ffp-contract=off -Wall -Wextra -Wno-psabi)
 set(fastload_sanitizers -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g1)
+if(FASTLOAD_SANITIZE STREQUAL "THREAD")
+  set(fastload_sanitizers -fsanitize=thread -g1)
+endif()

@@ -85,6 +85,12 @@ function(fastload_install_sbom)
     math(EXPR count "${count} + 1")
     string(JSON sbom SET "${sbom}" components ${count} "${FASTLOAD_RUNTIME}")
   endif()
+  if(fastload_cuda_found)
+    string(JSON count LENGTH "${sbom}" components)
+    string(JSON sbom SET "${sbom}" components ${count} "{
+      \"type\": \"library\", \"bom-ref\": \"cuda-runtime\", \"name\": \"cuda-runtime\",
+      \"version\": \"${CMAKE_CUDA_COMPILER_VERSION}\", \"licenses\": [{\"license\": {\"name\": \"NVIDIA CUDA Toolkit EULA\"}}]}")
+  endif()
   if(SKBUILD_PROJECT_VERSION)
     string(JSON sbom SET "${sbom}" metadata component version "\"${SKBUILD_PROJECT_VERSION}\"")
   endif()

@@ -6,7 +6,6 @@ Reads, changes nothing.
 import importlib
 import os
 import platform
-import resource
 
 import typer
 from rich.text import Text
@@ -24,6 +23,7 @@ from fastload.system.machine import (
     BROKEN_CODEC,
     CODECS,
     WHOLE_CODEC,
+    affinity,
     cpu_model,
     cpu_quota,
     memory_limit,
@@ -35,7 +35,7 @@ GIB = 1 << 30
 # Bytes. PyTorch's workers hand batches over in /dev/shm; Docker's default is 64 MiB.
 SMALL_SHM = GIB
 # File descriptors. PyTorch's workers take one per tensor under way, shards one per file.
-FEW_FILES = 4096
+FEW_FILES, UNLIMITED = 4096, -1
 
 TABLES = (formats.SOURCES, formats.READERS, formats.WRITERS, BACKENDS)
 
@@ -111,7 +111,7 @@ def examine() -> Json:
 
 
 def system() -> Json:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    soft, hard = _open_files()
     return {
         "os": f"{platform.system()} {platform.release()}",
         "distribution": _distribution(),
@@ -119,7 +119,7 @@ def system() -> Json:
         "cpu": cpu_model(),
         "cores": {
             "usable": usable_cores(),
-            "affinity": len(os.sched_getaffinity(0)),
+            "affinity": len(affinity()),
             "online": os.cpu_count(),
             "quota": cpu_quota(),
         },
@@ -129,10 +129,19 @@ def system() -> Json:
     }
 
 
+def _open_files() -> tuple[int, int]:
+    """Soft and hard limit."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return UNLIMITED, UNLIMITED
+    return resource.getrlimit(resource.RLIMIT_NOFILE)
+
+
 def _shm() -> dict[str, int] | None:
     try:
         stat = os.statvfs(SHM)
-    except OSError:
+    except (OSError, AttributeError):  # Windows has no such call
         return None
     return {"total": stat.f_frsize * stat.f_blocks, "free": stat.f_frsize * stat.f_bavail}
 
@@ -210,6 +219,8 @@ def torch_facts() -> Json:
 def native() -> Json:
     try:
         module = importlib.import_module("fastload._native")
+        if module.MISSING:
+            raise ImportError(module.MISSING.partition(";")[0])
     except ImportError as error:
         text = str(error).splitlines()[0]
         return {
@@ -248,7 +259,7 @@ def warnings_about(facts: Json) -> list[str]:
             f"{SHM}: {size}, want {human(SMALL_SHM)} for PyTorch's workers; docker run "
             "--shm-size=8g (fastload needs none)"
         )
-    if files["soft"] != resource.RLIM_INFINITY and files["soft"] < FEW_FILES:
+    if files["soft"] != UNLIMITED and files["soft"] < FEW_FILES:
         out.append(
             f"open files: limit is {files['soft']}, want {FEW_FILES}; ulimit -n "
             f"{_wanted_files(files['hard'])}"
@@ -274,4 +285,4 @@ def _clash(timm: str | None, pillow: Json) -> list[str]:
 
 
 def _wanted_files(hard: int) -> int:
-    return 65536 if hard == resource.RLIM_INFINITY else min(hard, 65536)
+    return 65536 if hard == UNLIMITED else min(hard, 65536)

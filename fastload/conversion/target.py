@@ -5,7 +5,6 @@ What lies in it and how it becomes visible: commits.py.
 
 import contextlib
 import errno
-import fcntl
 import os
 import shutil
 import time
@@ -16,9 +15,9 @@ from fastload.conversion.parents import inner, make_folders, remove_folders
 from fastload.conversion.units import human
 from fastload.errors import ConversionError
 from fastload.files.below import DirEntry, Folder, opened
-from fastload.sources.seek_merge import try_lock
 from fastload.sources.shard_index import INDEX
 from fastload.sources.shards import TEMPORARY
+from fastload.system import locks
 
 
 class Hold:
@@ -187,7 +186,7 @@ def lock(folder: Folder, patience: float = 0) -> Iterator[None]:
     """One conversion at a time; the lock goes with the process, so a killed one leaves none."""
     until = time.monotonic() + patience
     try:
-        while not try_lock(folder.descriptor):
+        while not locks.try_lock(folder.descriptor):
             if time.monotonic() >= until:
                 raise BlockingIOError
             time.sleep(0.01)
@@ -202,7 +201,7 @@ def lock(folder: Folder, patience: float = 0) -> Iterator[None]:
         yield
     finally:
         with contextlib.suppress(OSError):
-            fcntl.flock(folder.descriptor, fcntl.LOCK_UN)
+            locks.unlock(folder.descriptor)
 
 
 @contextlib.contextmanager

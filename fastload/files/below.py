@@ -17,11 +17,11 @@ from typing import NamedTuple
 
 from fastload.files.names import Inner
 from fastload.files.opening import umask, write_all
-from fastload.files.steps import DIRECTORY, open_folder
+from fastload.files.steps import CLOSED, DIRECTORY, NO_LINK, open_folder
 
 NO_MODES = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL)  # of a file system without them
 PRIVATE, PLAIN = 0o600, 0o644  # modes: of what is not committed; of what is, less the umask
-NEW = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+NEW = os.O_CREAT | os.O_EXCL | NO_LINK | CLOSED
 
 
 class DirEntry(NamedTuple):

@@ -142,12 +142,16 @@ def inside(file: str) -> bool:
     return os.path.abspath(file).startswith(os.path.join(os.path.abspath(base()), OURS, ""))
 
 
+def _me() -> int:
+    return os.geteuid() if hasattr(os, "geteuid") else 0  # whom Windows says all files are of
+
+
 def _wrong(at: str) -> str:
     """Why a folder of ours is none, or nothing.
 
     Only the whole cache may be a link, of the user's own, to a folder of the user's own.
     """
-    mine, link = os.geteuid(), os.lstat(at)
+    mine, link = _me(), os.lstat(at)
     if stat.S_ISLNK(link.st_mode) and at != path():
         return "is a link (want a folder)"
     facts = os.stat(at)
@@ -164,7 +168,7 @@ def _wrong(at: str) -> str:
 
 def _foreign(folder: str) -> str:
     """What another user put into a folder that was open to them once, or nothing."""
-    mine = os.geteuid()
+    mine = _me()
     with os.scandir(folder) as entries:
         other = next(
             (entry.name for entry in entries if entry.stat(follow_symlinks=False).st_uid != mine),

@@ -5,11 +5,12 @@ import os
 import stat
 
 CHUNK = 1 << 24  # bytes per write
+NO_WAIT = getattr(os, "O_NONBLOCK", 0)  # Windows has no named pipes in folders
 
 
 def no_wait(path: str, flags: int) -> int:
     """An `opener` for files only: a named pipe in a file's place would be waited for."""
-    file = os.open(path, flags | os.O_NONBLOCK, 0o666)
+    file = os.open(path, flags | NO_WAIT, 0o666)
     if not stat.S_ISREG(os.fstat(file).st_mode):
         os.close(file)
         raise OSError(errno.EINVAL, "Not a regular file", path)

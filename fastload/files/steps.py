@@ -9,7 +9,11 @@ import os
 
 from fastload.files.names import Inner
 
-DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+# Windows knows none of them, and opens no folders.
+FOLDER, CLOSED, NO_LINK = (
+    getattr(os, name, 0) for name in ("O_DIRECTORY", "O_CLOEXEC", "O_NOFOLLOW")
+)
+DIRECTORY = os.O_RDONLY | FOLDER | CLOSED
 TRIES = 128  # of openat2 while others rename folders
 OPENAT2 = 437  # its number, on every architecture; openat2(2), linux/openat2.h
 NO_MAGIC_LINKS, NO_LINKS, BENEATH = 0x02, 0x04, 0x08
@@ -31,7 +35,7 @@ def by_steps(above: int, name: Inner) -> int:
     at = os.dup(above)
     for part in name.split("/"):
         try:
-            descriptor = os.open(part, DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
+            descriptor = os.open(part, DIRECTORY | NO_LINK, dir_fd=at)
         finally:
             os.close(at)
         at = descriptor
@@ -39,7 +43,7 @@ def by_steps(above: int, name: Inner) -> int:
 
 
 def by_openat2(above: int, name: Inner) -> int:
-    how = _How(DIRECTORY | os.O_NOFOLLOW, 0, BENEATH | NO_LINKS | NO_MAGIC_LINKS)
+    how = _How(DIRECTORY | NO_LINK, 0, BENEATH | NO_LINKS | NO_MAGIC_LINKS)
     code = errno.EAGAIN
     for _ in range(TRIES):
         descriptor, code = _openat2(above, os.fsencode(name), how)

@@ -14,6 +14,7 @@ import torch
 from PIL import Image
 from torch.utils.data import get_worker_info
 
+from fastload import _native
 from fastload.image import pillow, stand_ins
 from fastload.image.lazy import SUPPORTED, lazy
 from fastload.image.stand_ins import Call
@@ -34,6 +35,8 @@ def why_not(*, wanted: bool) -> str:
     """Why images are not lazy in a loader that wants so or not; "" if they are."""
     if not wanted or not allowed():
         return "lazy_images=False" if not wanted else f"{VARIABLE}=0"
+    if _native.MISSING:
+        return "there is no native engine"
     if not SUPPORTED:
         return "Pillow is older than 11.1"
     return "" if _proved() else "the program has replaced functions of Pillow's"
@@ -96,7 +99,8 @@ def _forget() -> None:
         patch.forget()
 
 
-os.register_at_fork(after_in_child=_forget)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
 
 
 @contextmanager

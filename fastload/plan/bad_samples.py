@@ -6,7 +6,6 @@ backend and machine, and after resume.
 """
 
 import errno
-import fcntl
 import json
 import math
 import os
@@ -23,7 +22,7 @@ from fastload.files import cache
 from fastload.sources import Source
 from fastload.spec import Json, Longs, Work
 from fastload.state.progress import Progress
-from fastload.system import limits
+from fastload.system import limits, locks
 from fastload.system.meter import Meter
 
 # Samples that are tried in place of one that is bad: where 80 % are, all of these are bad once in
@@ -235,7 +234,7 @@ class BadSamples:
         rows = {row["index"]: row for row in map(self._row, errors)}
         try:
             with cache.appending(self.path) as file:
-                fcntl.flock(file, fcntl.LOCK_EX)  # other ranks write there too
+                locks.lock(file.fileno())  # other ranks write there too
                 self._read_on(file)
                 new = [
                     row

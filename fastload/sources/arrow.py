@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from fastload import _native
 from fastload.errors import FastloadError, SourceError
+from fastload.files.opening import NO_WAIT
 from fastload.sources import arrow_blocks, sums
 from fastload.sources.sums import line as sum_line
 from fastload.spec import Json, Longs
@@ -168,7 +169,7 @@ def _read(path: str, remedy: str, most: int) -> Bytes:
 
 def _no_wait(path: str, flags: int) -> int:
     """A named pipe in a file's place is not waited for."""
-    return os.open(path, flags | os.O_NONBLOCK)
+    return os.open(path, flags | NO_WAIT)
 
 
 def small_json(text: bytes) -> bytes:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fastload.errors import SourceError
+from fastload.files.opening import NO_WAIT
 from fastload.sources import folder, seek
 from fastload.sources.base import FileSource
 from fastload.system import limits
@@ -43,7 +44,7 @@ class Masks:
 
 def _opened(path: str, flags: int) -> int:
     """Without waiting until somebody writes to a named pipe."""
-    return os.open(path, flags | os.O_NONBLOCK)
+    return os.open(path, flags | NO_WAIT)
 
 
 def pairs(

@@ -6,7 +6,6 @@ left aside.
 """
 
 import contextlib
-import fcntl
 import json
 import os
 import re
@@ -23,6 +22,7 @@ from fastload.sources import arrow, seek, sums
 from fastload.sources.seek import Stored
 from fastload.sources.seek_data import DATA, DATA_FILE, Log, Rows, write_data
 from fastload.spec import Json, Longs
+from fastload.system import locks
 
 LOG = re.compile(r"fastload\.seek\.[0-9]+-[0-9]+-[0-9]+\.log")
 # Temporary names, of this version and of earlier ones. Not as in a conversion: those would make the
@@ -39,20 +39,11 @@ def locked(folder: str, seconds: float) -> Iterator[Folder | None]:
     """
     with opened(folder) as there:
         until = time.monotonic() + seconds
-        held = try_lock(there.descriptor)
+        held = locks.try_lock(there.descriptor)
         while not held and time.monotonic() < until:
             time.sleep(0.01)
-            held = try_lock(there.descriptor)
+            held = locks.try_lock(there.descriptor)
         yield there if held else None
-
-
-def try_lock(opened: int) -> bool:
-    """Raises OSError where the file system has no locks."""
-    try:
-        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def log_names(folder: str) -> list[str]:
@@ -81,7 +72,7 @@ def read_logs(folder: str, names: Iterable[str], stored: Stored | None) -> list[
 def _ended(path: str) -> bool:
     opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     try:
-        return try_lock(opened)
+        return locks.try_lock(opened)
     finally:
         os.close(opened)
 

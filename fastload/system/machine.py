@@ -30,8 +30,15 @@ def cpu_model(path: str = "/proc/cpuinfo") -> str:
 
 def usable_cores() -> int:
     """Cores that this process may really use: affinity, and the container's quota rounded up."""
-    allowed, quota = len(os.sched_getaffinity(0)), cpu_quota()
+    allowed, quota = len(affinity()), cpu_quota()
     return allowed if quota is None else max(1, min(allowed, -int(-quota // 1)))
+
+
+def affinity() -> set[int]:
+    """Cores that this process may run on; all of them where nobody can say."""
+    if hasattr(os, "sched_getaffinity"):
+        return os.sched_getaffinity(0)
+    return set(range(os.cpu_count() or 1))
 
 
 def cpu_quota(root: str = CGROUPS, membership: str = MEMBERSHIP) -> float | None:
@@ -66,6 +73,9 @@ def memory_groups(root: str = CGROUPS, membership: str = MEMBERSHIP) -> list[str
 
 
 def memory_total() -> int:
+    """Bytes; what a small machine has where nobody can say."""
+    if not hasattr(os, "sysconf"):
+        return 4 << 30
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 

@@ -38,4 +38,5 @@ def _renew() -> None:
         one.renew()
 
 
-os.register_at_fork(after_in_child=_renew)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew)

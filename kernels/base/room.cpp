@@ -3,13 +3,9 @@
 //
 // The design: memory is asked for before it is taken. Without limits (no RLIMIT_AS or RLIMIT_DATA,
 // no strict accounting) a question costs two system calls, and the answer is yes. With limits,
-// whether memory can be had is tried with mmap, since only the kernel knows what all parts of the
-// process have taken.
+// whether memory can be had is tried by mapping it, since only the kernel knows what all parts of
+// the process have taken.
 #include "base/room.h"
-
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -20,6 +16,8 @@
 #include <mutex>
 #include <new>
 #include <utility>
+
+#include "base/system.h"
 
 namespace fl::room {
 namespace {
@@ -32,7 +30,7 @@ constexpr size_t kLookAfter = size_t{4} << 20;  // bytes of small allocations be
 
 // What all threads of this process share. Numbers without a comment are bytes.
 struct State {
-  const pid_t process = getpid();
+  const int64_t process = os::process();
   std::mutex mutex;
   std::condition_variable changed;
   size_t most = size_t{2} << 30;
@@ -51,7 +49,7 @@ std::atomic<size_t> small{0};
 // In a child of fork the parent's threads are gone, with what they have claimed: it begins anew.
 State& state() {
   State* last = current.load(std::memory_order_acquire);
-  while (last == nullptr || last->process != getpid()) {
+  while (last == nullptr || last->process != os::process()) {
     auto* fresh = new State;  // never freed: threads outlive the interpreter
     if (last != nullptr) {
       fresh->most = last->most;
@@ -63,24 +61,12 @@ State& state() {
   return *last;
 }
 
-bool strict_accounting() {
-  static const bool strict = [] {
-    char mode = '0';
-    if (std::FILE* file = std::fopen("/proc/sys/vm/overcommit_memory", "re")) {
-      mode = static_cast<char>(std::fgetc(file));
-      std::fclose(file);
-    }
-    return mode == '2';
-  }();
-  return strict;
-}
-
 // Private pages are counted against the limits when they are mapped, and cost nothing until they
 // are touched. So mapping and unmapping asks the question without an effect.
 bool mappable(size_t bytes) noexcept {
-  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return false;
-  ::munmap(memory, bytes);
+  void* memory = os::map_pages(bytes);
+  if (memory == nullptr) return false;
+  os::unmap_pages(memory, bytes);
   return true;
 }
 
@@ -93,6 +79,7 @@ size_t promised() noexcept {
 // file's first. Not std::ifstream: files of /proc and of control groups are read often, and a
 // stream would allocate.
 size_t number(const std::string& path, const char* name) {
+  if (!os::kProc) return SIZE_MAX;
   std::FILE* file = std::fopen(path.c_str(), "re");
   if (file == nullptr) return SIZE_MAX;
   char line[256];
@@ -135,13 +122,7 @@ bool possible(size_t bytes) { return fits(bytes) && (bytes < kLarge || bytes <= 
 
 }  // namespace
 
-bool limited() noexcept {
-  for (const auto which : {RLIMIT_AS, RLIMIT_DATA}) {
-    rlimit limit{};
-    if (::getrlimit(which, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) return true;
-  }
-  return strict_accounting();
-}
+bool limited() noexcept { return os::memory_limited(); }
 
 bool fits(size_t bytes, size_t margin) noexcept {
   return !limited() || mappable(bytes + promised() + margin);
@@ -236,7 +217,7 @@ void Claim::drop() noexcept {
   const void* of = std::exchange(of_, nullptr);
   const size_t bytes = std::exchange(bytes_, 0);
   State* all = current.load(std::memory_order_acquire);
-  if (of == nullptr || of != all || all->process != getpid()) return;
+  if (of == nullptr || of != all || all->process != os::process()) return;
   const std::lock_guard lock(all->mutex);
   all->used -= bytes;
   --all->claims;

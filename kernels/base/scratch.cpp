@@ -2,11 +2,8 @@
 // fails with std::bad_alloc in a place that handles it, instead of in Python or in Pillow.
 #include "base/scratch.h"
 
-#include <sys/mman.h>
-
-#include <cstdlib>
-
 #include "base/room.h"
+#include "base/system.h"
 
 namespace fl {
 namespace {
@@ -18,9 +15,9 @@ constexpr size_t kMapped = size_t{1} << 20;  // bytes
 
 void Free::operator()(void* memory) const noexcept {
   if (mapped > 0)
-    ::munmap(memory, mapped);
+    os::unmap_pages(memory, mapped);
   else
-    std::free(memory);
+    os::free_heap(memory);
 }
 
 // Below kMapped: uninitialised memory of the heap. From there on: pages of their own, which the
@@ -30,14 +27,13 @@ Memory allocate(size_t bytes) {
 #ifndef FL_ADDRESS_SANITIZER  // which sees only the heap's ends
   if (bytes >= kMapped) {
     room::admit(bytes);
-    void* memory =
-        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) throw std::bad_alloc();
+    void* memory = os::map_pages(bytes);
+    if (memory == nullptr) throw std::bad_alloc();
     return Memory(static_cast<uint8_t*>(memory), Free{bytes});
   }
 #endif
   room::admit_small(bytes);
-  void* memory = std::aligned_alloc(kAlign, (bytes + kAlign - 1) / kAlign * kAlign);
+  void* memory = os::heap(kAlign, (bytes + kAlign - 1) / kAlign * kAlign);
   if (memory == nullptr) throw std::bad_alloc();
   return Memory(static_cast<uint8_t*>(memory));
 }

@@ -2,13 +2,13 @@
 // disk's early start.
 //
 // Reading releases the GIL. What fails raises OSError with its errno and path (module.cpp).
-#include <fcntl.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
 #include <new>
 
 #include "base/error.h"
+#include "base/system.h"
 #include "bind/bind.h"
 #include "bind/buffered.h"
 #include "bind/paths.h"
@@ -73,10 +73,6 @@ class Xxh3 {
   std::unique_ptr<XXH3_state_t, FreeState> state_;
 };
 
-void start_writing(int file, int64_t offset, int64_t size) {
-  ::sync_file_range(file, offset, size, SYNC_FILE_RANGE_WRITE);  // a hint: fsync tells what fails
-}
-
 }  // namespace
 
 void bind_files(nb::module_& m) {
@@ -102,7 +98,7 @@ void bind_files(nb::module_& m) {
       .def(nb::init<>())
       .def("update", &Xxh3::update, "data"_a, nb::lock_self())
       .def("digest", &Xxh3::digest, nb::lock_self());
-  m.def("start_writing", &start_writing, "file"_a, "offset"_a, "size"_a,
+  m.def("start_writing", &os::start_writing, "file"_a, "offset"_a, "size"_a,
         nb::call_guard<nb::gil_scoped_release>());
 }
 

@@ -4,8 +4,6 @@
 // given.
 #include "gpu/cuda/gpu.h"
 
-#include <nanobind/stl/vector.h>
-
 #include <string>
 
 #include "base/error.h"
@@ -25,7 +23,10 @@ int exchange_capture_mode(int mode) {
 }  // namespace
 
 void bind_gpu(nb::module_& m) {
-  m.attr("cuda_architectures") = nb::tuple(nb::cast(cuda::architectures()));
+  const cuda::Architectures built = cuda::architectures();
+  nb::list architectures;
+  for (int i = 0; i < built.count; ++i) architectures.append(built.list[i]);
+  m.attr("cuda_architectures") = nb::tuple(architectures);
   m.def("exchange_capture_mode", &exchange_capture_mode, "mode"_a);
 }
 

@@ -127,13 +127,19 @@ void store(const Input& image, const StoreRecords& how, const Output& out,
   cpu::store({from, static_cast<int64_t>(lists.height) * lists.width, kept}, format, to, on);
 }
 
+std::string cuda_version() {
+  const int version = cuda::version();
+  return version == 0 ? "none"
+                      : std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
 nb::dict versions() {
   nb::dict out;
   out["compiler"] = __VERSION__;
   out["libjpeg-turbo"] = jpeg::turbo_version();
   out["highway"] = cpu::highway_version();
   out["xxhash"] = xxhash_version();
-  out["cuda"] = cuda::version();
+  out["cuda"] = cuda_version();
   return out;
 }
 
@@ -184,6 +190,7 @@ void bind_images(nb::module_& m) {
   m.attr("OK") = static_cast<int>(kOk);
   m.attr("FOREIGN") = static_cast<int>(kForeign);
   m.attr("FAILED") = static_cast<int>(kFailed);
+  m.attr("MISSING") = "";
   m.attr("cuda_built") = cuda::built;
   m.def("targets", &cpu::targets);
   m.def("versions", &versions);

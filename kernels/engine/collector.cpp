@@ -5,18 +5,13 @@
 // end the collecting, never the sample.
 #include "engine/collector.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
-
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <limits>
 
+#include "base/system.h"
 #include "engine/seek_log.h"
 #include "jpeg/seek.h"
 
@@ -28,9 +23,9 @@ namespace {
 
 bool write_all(int fd, std::span<const uint8_t> bytes, int64_t at) {
   for (size_t done = 0; done < bytes.size();) {
-    const ssize_t got =
-        ::pwrite(fd, bytes.data() + done, bytes.size() - done, at + static_cast<int64_t>(done));
-    if (got < 0 && errno == EINTR) continue;
+    const int64_t got =
+        os::write_at(fd, bytes.data() + done, static_cast<int64_t>(bytes.size() - done),
+                     at + static_cast<int64_t>(done));
     if (got == 0) errno = ENOSPC;
     if (got <= 0) return false;
     done += got;
@@ -44,7 +39,7 @@ bool make_private(const std::filesystem::path& folder) {
   int refused = 0;  // that one may not be made where it is there already is no reason
   for (const auto& part : folder) {
     above /= part;
-    if (::mkdir(above.c_str(), 0700) == 0 || errno == EEXIST || errno == EISDIR) continue;
+    if (os::make_folder(above.string()) == 0 || errno == EEXIST || errno == EISDIR) continue;
     if (errno != EROFS && errno != EACCES && refused == 0) return false;
     if (refused == 0) refused = errno;
   }
@@ -58,7 +53,7 @@ bool make_private(const std::filesystem::path& folder) {
 
 Collector::Collector(std::shared_ptr<const Files> files, std::string root, std::string folder,
                      int64_t most_memory)
-    : process_(getpid()),
+    : process_(os::process()),
       files_(std::move(files)),
       root_(std::move(root)),
       folder_(std::move(folder)),
@@ -76,7 +71,7 @@ Collector::Collector(std::shared_ptr<const Files> files, std::string root, std::
 
 Collector::~Collector() {
   for (const Log& log : logs_)
-    if (log.fd >= 0) ::close(log.fd);
+    if (log.fd >= 0) os::close(log.fd);
 }
 
 std::string Collector::name(int64_t row) const {
@@ -87,14 +82,15 @@ std::string Collector::name(int64_t row) const {
 bool Collector::wants(int64_t row, size_t file_size, bool refused) const {
   const std::lock_guard lock(mutex_);
   // A fork's child would write into its parent's log
-  if (full_ || getpid() != process_) return false;
+  if (full_ || os::process() != process_) return false;
   return refused || slots_.empty() || slots_[row].file_size != file_size;
 }
 
 void Collector::add(int64_t row, size_t file_size, std::span<const uint8_t> index) noexcept {
   const std::lock_guard lock(mutex_);
   constexpr size_t kMost = std::numeric_limits<uint32_t>::max();
-  if (full_ || getpid() != process_ || file_size == 0 || file_size > kMost || index.size() > kMost)
+  if (full_ || os::process() != process_ || file_size == 0 || file_size > kMost ||
+      index.size() > kMost)
     return;
   // A flat image has more tiles than bytes: an index that is large beside its file is not worth its
   // room.
@@ -129,7 +125,7 @@ bool Collector::append(std::span<const uint8_t> record) {
   }
   const int code = errno;
   // A reader finds the half record out by its hash
-  if (::ftruncate(log.fd, log.end) != 0) errno = 0;
+  if (os::truncate(log.fd, log.end) != 0) errno = 0;
   if (!log.path.empty()) leave_disk(code);
   return false;
 }
@@ -141,14 +137,14 @@ void Collector::leave_disk(int code) {
 
 bool Collector::open_log() {
   Log log;
-  log.fd = on_disk_ ? create(log.path) : ::memfd_create("fastload-seek", MFD_CLOEXEC);
+  log.fd = on_disk_ ? create(log.path) : os::open_memory("fastload-seek");
   std::vector<uint8_t> header;
   write_log_header(header, jpeg::kDefaultStep, names_);
   if (log.fd < 0 || !write_all(log.fd, header, 0)) {
     const int code = errno;
-    if (log.fd >= 0) ::close(log.fd);
+    if (log.fd >= 0) os::close(log.fd);
     if (on_disk_) {
-      if (log.fd >= 0) ::unlink(log.path.c_str());
+      if (log.fd >= 0) os::remove(log.path);
       leave_disk(code);
     }
     return false;
@@ -162,19 +158,12 @@ bool Collector::open_log() {
 // errno.
 int Collector::create(std::string& path) {
   if (!make_private(folder_)) return -1;
-  timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  path = folder_ + "/fastload.seek." + std::to_string(getpid()) + "-" + std::to_string(now.tv_sec) +
-         "-" + std::to_string(now.tv_nsec) + ".log";
-  const std::string before = path + ".new";
-  const int fd = ::open(before.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return -1;
-  if (::flock(fd, LOCK_EX | LOCK_NB) == 0 && ::rename(before.c_str(), path.c_str()) == 0) return fd;
-  const int code = errno;
-  ::close(fd);
-  ::unlink(before.c_str());
-  errno = code;
-  return -1;
+  const auto now = std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch());
+  constexpr int64_t kSecond = 1'000'000'000;
+  path = folder_ + "/fastload.seek." + std::to_string(os::process()) + "-" +
+         std::to_string(now.count() / kSecond) + "-" + std::to_string(now.count() % kSecond) +
+         ".log";
+  return os::create_locked(path);
 }
 
 std::vector<Collector::Entry> Collector::entries() const {
@@ -215,7 +204,7 @@ void Collector::forget(int64_t log) {
   const std::lock_guard lock(mutex_);
   if (log < 0 || log >= static_cast<int64_t>(logs_.size()) || logs_[log].fd < 0) return;
   if (open_ && log == static_cast<int64_t>(logs_.size()) - 1) open_ = false;
-  ::close(logs_[log].fd);
+  os::close(logs_[log].fd);
   logs_[log].fd = -1;
   for (Slot& slot : slots_)
     if (slot.file_size > 0 && slot.log == log) slot = {};
@@ -226,7 +215,7 @@ std::shared_ptr<const Files> Collector::open_logs(std::vector<std::string> paths
   std::vector<int> opened(paths.size(), -1);
   for (const Log& log : logs_) {
     paths.push_back(log.path.empty() ? "seek indexes in memory" : log.path);
-    opened.push_back(log.fd < 0 ? -1 : ::fcntl(log.fd, F_DUPFD_CLOEXEC, 0));
+    opened.push_back(log.fd < 0 ? -1 : os::duplicate(log.fd));
   }
   return std::make_shared<const Files>(std::move(paths), opened);
 }

@@ -2,8 +2,6 @@
 // that cannot be written, in memory. Threads add; nobody waits for the disk's platters.
 #pragma once
 
-#include <sys/types.h>
-
 #include <memory>
 #include <mutex>
 #include <span>
@@ -67,7 +65,7 @@ class Collector {
   int create(std::string& path);
   void leave_disk(int code);
 
-  const pid_t process_;
+  const int64_t process_;
   const std::shared_ptr<const Files> files_;
   const std::string root_, folder_;
   const int64_t most_memory_;

@@ -1,17 +1,12 @@
-// System calls of Files: retried when a signal interrupts them, short reads continued, errors with
-// path and reason.
+// Reads of Files: short ones are continued, errors have path and reason.
 #include "engine/files.h"
-
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "base/error.h"
+#include "base/system.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -20,27 +15,6 @@ namespace fl {
 namespace {
 
 constexpr int64_t kHashed = 1 << 20;  // bytes at a time
-
-int open_file(const std::string& path) {
-  int fd, wait = O_NONBLOCK;  // a named pipe would be waited for until somebody writes
-  do {
-    fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | wait);
-    if (fd < 0 && errno == EAGAIN) wait = 0;  // a file that another machine holds a lease on
-  } while (fd < 0 && (errno == EINTR || errno == EAGAIN));
-  return fd;
-}
-
-// Whether the byte can be read without waiting. A quarter of what advice costs that has nothing to
-// do. preadv2 with RWF_NOWAIT returns EAGAIN where the page is not there.
-bool in_memory(int fd, int64_t at) {
-#ifdef RWF_NOWAIT
-  char byte;
-  const iovec to{&byte, 1};
-  return ::preadv2(fd, &to, 1, at, RWF_NOWAIT) == 1;
-#else
-  return false;
-#endif
-}
 
 }  // namespace
 
@@ -58,7 +32,7 @@ Files::Files(std::vector<std::string> paths, const std::vector<int>& opened)
 Files::~Files() {
   if (descriptors_ == nullptr) return;
   for (size_t i = 0; i < paths_.size(); ++i)
-    if (descriptors_[i] >= 0) ::close(descriptors_[i]);
+    if (descriptors_[i] >= 0) os::close(descriptors_[i]);
 }
 
 void Files::fail(int64_t file, int code) const {
@@ -71,31 +45,31 @@ int Files::kept(int64_t file) const {
   std::atomic<int>& slot = descriptors_[file];
   int fd = slot.load(std::memory_order_acquire);
   if (fd >= 0) return fd;
-  const int opened = open_file(path(file));
+  const int opened = os::open_to_read(path(file));
   if (opened < 0) fail(file, errno);
   if (slot.compare_exchange_strong(fd, opened)) return opened;
-  ::close(opened);  // another thread was first
+  os::close(opened);  // another thread was first
   return fd;
 }
 
 Files::Opened::Opened(const Files& files, int64_t file) : kept(files.descriptors_ != nullptr) {
-  fd = kept ? files.kept(file) : open_file(files.path(file));
+  fd = kept ? files.kept(file) : os::open_to_read(files.path(file));
   if (fd < 0) files.fail(file, errno);
 }
 
 Files::Opened::~Opened() {
-  if (!kept) ::close(fd);
+  if (!kept) os::close(fd);
 }
 
 int64_t Files::length(int fd, const Location& location) const {
   int64_t size = location.size;
   if (size == kToEnd) {
-    struct stat facts;
-    if (::fstat(fd, &facts) != 0) fail(location.file, errno);
-    if (S_ISDIR(facts.st_mode)) fail(location.file, EISDIR);
-    if (S_ISFIFO(facts.st_mode))
+    os::Facts facts;
+    if (os::facts_of(fd, facts) != 0) fail(location.file, errno);
+    if (facts.kind == os::Kind::kFolder) fail(location.file, EISDIR);
+    if (facts.kind == os::Kind::kPipe)
       throw FileError(0, path(location.file), "is a named pipe (want a file)");
-    size = facts.st_size > location.offset ? facts.st_size - location.offset : 0;
+    size = facts.size > location.offset ? facts.size - location.offset : 0;
   }
   if (size > kMaxSample)
     throw FileError(0, path(location.file),
@@ -105,8 +79,7 @@ int64_t Files::length(int fd, const Location& location) const {
 
 void Files::fill(int fd, const Location& location, int64_t size, uint8_t* out) const {
   for (int64_t done = 0; done < size;) {
-    const ssize_t got = ::pread(fd, out + done, size - done, location.offset + done);
-    if (got < 0 && errno == EINTR) continue;
+    const int64_t got = os::read_at(fd, out + done, size - done, location.offset + done);
     if (got < 0) fail(location.file, errno);
     if (got == 0) {
       throw FileError(0, path(location.file),
@@ -136,9 +109,8 @@ void Files::advise(const Location& location) const noexcept {
     const Opened opened(*this, location.file);
     // What was read in order is there up to its last byte; where some of it has been dropped since,
     // reading it waits.
-    if (location.size > 0 && in_memory(opened.fd, location.offset + location.size - 1)) return;
-    ::posix_fadvise(opened.fd, location.offset, location.size == kToEnd ? 0 : location.size,
-                    POSIX_FADV_WILLNEED);
+    if (location.size > 0 && os::in_memory(opened.fd, location.offset + location.size - 1)) return;
+    os::will_read(opened.fd, location.offset, location.size == kToEnd ? 0 : location.size);
   } catch (const std::exception&) {  // advice only
   }
 }

@@ -5,14 +5,11 @@
 // ticket that suits them.
 #include "engine/pool.h"
 
-#include <pthread.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
 
-#include "engine/threads.h"
+#include "base/system.h"
 
 namespace fl {
 namespace {
@@ -27,11 +24,11 @@ constexpr std::chrono::milliseconds kLook{20};  // how often a wait looks for th
 }  // namespace
 
 Pool::Pool(int threads, int readers)
-    : process_(getpid()),
+    : process_(os::process()),
       threads_(threads),
       readers_(threads > 0 ? readers : 0),
       running_(threads_ + readers_) {
-  const SignalsBlocked blocked;
+  const os::SignalsBlocked blocked;
   room::most();  // made now: tasks must not fail at it
   room::be_ready_to_throw();  // without threads, tasks run in this one
   const int all = threads_ + readers_;
@@ -40,7 +37,7 @@ Pool::Pool(int threads, int readers)
     for (int i = 0; i < all; ++i) {
       crew_.emplace_back(&Pool::loop, this, i);
       count_thread();
-      pthread_setname_np(crew_.back().native_handle(), name(i).c_str());
+      os::name_thread(crew_.back(), name(i));
     }
   } catch (...) {
     close();
@@ -63,12 +60,12 @@ std::shared_ptr<Pool> Pool::make(int threads, int readers) {
 
 Pool::~Pool() { close(); }
 
-bool Pool::forked() const { return getpid() != process_; }
+bool Pool::forked() const { return os::process() != process_; }
 
 void Pool::check_process() const {
   if (!forked()) return;
   throw std::runtime_error("Pool: made in process " + std::to_string(process_) +
-                           ", used in its child " + std::to_string(getpid()) +
+                           ", used in its child " + std::to_string(os::process()) +
                            "; make a new Pool after fork");
 }
 
@@ -115,7 +112,7 @@ bool Pool::claim(Claim& claim, bool reader) {
 
 void Pool::loop(int thread) {
   room::be_ready_to_throw();
-  if (thread < threads_) give_way();
+  if (thread < threads_) os::give_way();
   Worker& worker = *workers_[thread];
   Claim& now = running_[thread];
   const bool reader = thread >= threads_;
@@ -192,7 +189,7 @@ void Pool::background(std::function<void()> call) {
   if (closed_) return;
   calls_.push_back(std::move(call));
   if (!background_.joinable()) {
-    const SignalsBlocked blocked;
+    const os::SignalsBlocked blocked;
     background_ = std::thread(&Pool::loop_background, this);
     ++alive_;
   }

@@ -2,8 +2,6 @@
 // numbered tasks.
 #pragma once
 
-#include <sys/types.h>
-
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -106,7 +104,7 @@ class Pool {
   std::string name(int thread) const;
   bool all_stuck() const;  // with mutex_ held: every thread that is left
 
-  const pid_t process_;
+  const int64_t process_;
   const int threads_, readers_;
   // Whether limits of the process may refuse memory, when work came last
   std::atomic<bool> limited_{false};

@@ -4,16 +4,13 @@
 // first that is not right. No link and no pipe is followed.
 #include "engine/seek_log.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "base/error.h"
 #include "base/reader.h"
+#include "base/system.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -41,13 +38,13 @@ uint64_t u64(Reader& in, size_t at) { return in.u32(at) | uint64_t{in.u32(at + 4
 class Window {
  public:
   explicit Window(const std::string& path) : path_(path) {
-    fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    struct stat facts;
-    if (fd_ < 0 || ::fstat(fd_, &facts) != 0) fail();
-    size_ = S_ISREG(facts.st_mode) ? facts.st_size : 0;
+    fd_ = os::open_to_read(path, false);
+    os::Facts facts;
+    if (fd_ < 0 || os::facts_of(fd_, facts) != 0) fail();
+    size_ = facts.kind == os::Kind::kFile ? facts.size : 0;
   }
   ~Window() {
-    if (fd_ >= 0) ::close(fd_);
+    if (fd_ >= 0) os::close(fd_);
   }
   Window(const Window&) = delete;
   Window& operator=(const Window&) = delete;
@@ -67,8 +64,7 @@ class Window {
     bytes_.resize(wanted);
     begin_ = offset;
     for (int64_t done = 0; done < wanted;) {
-      const ssize_t got = ::pread(fd_, bytes_.data() + done, wanted - done, offset + done);
-      if (got < 0 && errno == EINTR) continue;
+      const int64_t got = os::read_at(fd_, bytes_.data() + done, wanted - done, offset + done);
       if (got < 0) fail();
       if (got == 0) {  // shorter than it was
         size_ = offset + done;
@@ -80,7 +76,7 @@ class Window {
   }
   [[noreturn]] void fail() {
     const int code = errno;
-    if (fd_ >= 0) ::close(fd_);
+    if (fd_ >= 0) os::close(fd_);
     fd_ = -1;
     throw FileError(code, path_, std::strerror(code));
   }

@@ -4,8 +4,10 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
-#include <ctime>
+
+#include "base/system.h"
 
 namespace fl {
 
@@ -38,7 +40,7 @@ class Stopwatch {
 
   // The time since the last lap belongs to `stage`, and so do `samples` more.
   void lap(Stage stage, int samples = 1) {
-    const int64_t wall = now(CLOCK_MONOTONIC), cpu = now(CLOCK_THREAD_CPUTIME_ID);
+    const int64_t wall = now(), cpu = os::thread_cpu_ns();
     StageStats::Row& row = stats_.rows[static_cast<int>(stage)];
     row.samples.fetch_add(samples, std::memory_order_relaxed);
     row.wall_ns.fetch_add(wall - wall_, std::memory_order_relaxed);
@@ -48,14 +50,13 @@ class Stopwatch {
   }
 
  private:
-  static int64_t now(clockid_t clock) {
-    timespec time;
-    clock_gettime(clock, &time);
-    return time.tv_sec * int64_t{1'000'000'000} + time.tv_nsec;
+  static int64_t now() {
+    const auto time = std::chrono::steady_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
   }
 
   StageStats& stats_;
-  int64_t wall_ = now(CLOCK_MONOTONIC), cpu_ = now(CLOCK_THREAD_CPUTIME_ID);
+  int64_t wall_ = now(), cpu_ = os::thread_cpu_ns();
 };
 
 }  // namespace fl

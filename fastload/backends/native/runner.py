@@ -26,6 +26,8 @@ from fastload.transforms.mix_records import MixRecords
 
 def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
     """Every reason why the native engine cannot run `plan`."""
+    if _native.MISSING:
+        return [_native.MISSING]
     return plan.every(_unsupported) + cuda.unsupported(plan, plan.placement)
 
 

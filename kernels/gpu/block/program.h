@@ -3,6 +3,7 @@
 // else is in the instruction.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "augment/program.h"
@@ -38,6 +39,20 @@ struct Programs {
   const int32_t* first;  // [count + 1]: where each image's ops begin
   const Op* ops;
   const uint8_t* extras;
+};
+
+// What stands in such a buffer.
+struct PackedShape {
+  int64_t count = 0;          // images
+  int height = 0, width = 0;  // px
+  Needs needs;
+  size_t ops = 0, extras = 0;  // where these begin, bytes
+
+  // The buffer, where it lies now; aligned to 16 bytes.
+  Programs at(const uint8_t* data) const {
+    return {reinterpret_cast<const int32_t*>(data), reinterpret_cast<const Op*>(data + ops),
+            data + extras};
+  }
 };
 
 }  // namespace fl::block

@@ -53,7 +53,7 @@ int attribute(cudaDeviceAttr which) {
 }
 
 // A block per image, which the device hands out; with a workspace only as many as run at a time.
-Launch plan(const block::Packed& batch) {
+Launch plan(const block::PackedShape& batch) {
   Launch out;
   const int limit = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
   out.how = block::layout(int64_t{batch.height} * batch.width * 3, batch.needs, limit);
@@ -74,12 +74,12 @@ Launch plan(const block::Packed& batch) {
 
 }  // namespace
 
-int64_t augment_workspace(const block::Packed& batch) {
+int64_t augment_workspace(const block::PackedShape& batch) {
   const Launch how = plan(batch);
   return how.blocks * how.how.workspace;
 }
 
-void augment(const block::Packed& batch, const AugmentArgs& args, uintptr_t stream) {
+void augment(const block::PackedShape& batch, const AugmentArgs& args, uintptr_t stream) {
   if (batch.count == 0) return;  // CUDA rejects an empty grid
   const Launch how = plan(batch);
   const Batch all{reinterpret_cast<const uint8_t*>(args.images),

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "gpu/block/pack.h"
+#include "gpu/block/program.h"
 
 namespace fl::cuda {
 
@@ -16,9 +16,9 @@ struct AugmentArgs {
 };
 
 // Bytes for a batch on the current device.
-int64_t augment_workspace(const block::Packed& batch);
+int64_t augment_workspace(const block::PackedShape& batch);
 
 // Neither allocates nor synchronises. Throws std::runtime_error with CUDA's own name and file:line.
-void augment(const block::Packed& batch, const AugmentArgs& args, uintptr_t stream);
+void augment(const block::PackedShape& batch, const AugmentArgs& args, uintptr_t stream);
 
 }  // namespace fl::cuda

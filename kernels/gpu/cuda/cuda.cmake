@@ -14,7 +14,7 @@ endif()
 if(fastload_cuda_found)
   if("${CMAKE_CUDA_ARCHITECTURES}" STREQUAL "")
     # From Turing on; the last one as PTX too, which newer GPUs compile for themselves.
-    set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 86-real 89-real 90)
+    set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 86-real 89-real 90-real 100-real 120)
   endif()
   enable_language(CUDA)
   target_sources(_native PRIVATE kernels/gpu/cuda/gpu.cu)

@@ -2,13 +2,16 @@
 // captures a graph. `architectures` is known at compile time and needs no GPU.
 #include "gpu/cuda/gpu.h"
 
+#include <initializer_list>
+
 #include "gpu/cuda/error.h"
 
 namespace fl::cuda {
 
-std::vector<int> architectures() {
-  std::vector<int> out{__CUDA_ARCH_LIST__};
-  for (int& architecture : out) architecture /= 10;  // nvcc says 900
+Architectures architectures() {
+  Architectures out;
+  for (const int architecture : {__CUDA_ARCH_LIST__})
+    out.list[out.count++] = architecture / 10;  // nvcc says 900
   return out;
 }
 

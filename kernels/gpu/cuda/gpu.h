@@ -2,13 +2,16 @@
 // compiler.
 #pragma once
 
-#include <vector>
-
 namespace fl::cuda {
 
-// Compute capabilities that the kernels are compiled for, 90 is 9.0; the last one as PTX too. Empty
+// Compute capabilities that the kernels are compiled for, 90 is 9.0; the last one as PTX too. None
 // without kernels.
-std::vector<int> architectures();
+struct Architectures {
+  int count = 0;
+  int list[16] = {};
+};
+
+Architectures architectures();
 
 // cudaThreadExchangeStreamCaptureMode: sets this thread's, gives the one before. Without kernels
 // nothing is set.

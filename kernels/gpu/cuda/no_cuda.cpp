@@ -1,5 +1,6 @@
 // Stands in for the CUDA kernels in a build without them.
 #include <stdexcept>
+#include <string>
 
 #include "gpu/cuda/augment.h"
 #include "gpu/cuda/decode.h"
@@ -22,9 +23,9 @@ void store(const block::StoreShape&, const block::StoreArgs&, uintptr_t) {
   missing("DeviceStore.launch");
 }
 
-int64_t augment_workspace(const block::Packed&) { missing("DevicePrograms.workspace"); }
+int64_t augment_workspace(const block::PackedShape&) { missing("DevicePrograms.workspace"); }
 
-void augment(const block::Packed&, const AugmentArgs&, uintptr_t) {
+void augment(const block::PackedShape&, const AugmentArgs&, uintptr_t) {
   missing("DevicePrograms.launch");
 }
 
@@ -32,6 +33,6 @@ void decode(const block::DecodeHeader&, const DecodeArgs&, uintptr_t) {
   missing("DeviceDecode.launch");
 }
 
-std::string version() { return "none"; }
+int version() { return 0; }
 
 }  // namespace fl::cuda

@@ -3,7 +3,7 @@
 
 namespace fl::cuda {
 
-std::vector<int> architectures() { return {}; }
+Architectures architectures() { return {}; }
 
 int exchange_capture_mode(int mode) { return mode; }
 

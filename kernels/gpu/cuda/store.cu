@@ -68,8 +68,6 @@ void store(const block::StoreShape& shape, const block::StoreArgs& args, uintptr
   });
 }
 
-std::string version() {
-  return std::to_string(CUDART_VERSION / 1000) + "." + std::to_string(CUDART_VERSION % 1000 / 10);
-}
+int version() { return CUDART_VERSION; }
 
 }  // namespace fl::cuda

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "gpu/block/store.h"
 
@@ -14,6 +13,6 @@ extern const bool built;
 // Neither allocates nor synchronises. Throws std::runtime_error with CUDA's own name and file:line.
 void store(const block::StoreShape& shape, const block::StoreArgs& args, uintptr_t stream);
 
-std::string version();  // "13.0", or "none"
+int version();  // 13000 is 13.0; 0: no kernels
 
 }  // namespace fl::cuda
