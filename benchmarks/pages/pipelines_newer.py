@@ -125,13 +125,10 @@ def tensors(size: int) -> v2.Compose:
 
 
 NEWER = (
-    Pipeline("DINOv2", "facebookresearch/dinov2 data/augmentations.py", 224, dinov2,
-             reason=own_step("Crops", "has `{'global_crops': [self.first(image), "
-             "self.second(image)], 'l`") + VIEWS),
+    Pipeline("DINOv2", "facebookresearch/dinov2 data/augmentations.py", 224, dinov2),
     Pipeline("DINOv2, linear evaluation", "facebookresearch/dinov2 data/transforms.py", 224,
              lambda s: T.Compose([T.Resize(s * 8 // 7, interpolation=BICUBIC), T.CenterCrop(s),
-             user.MaybeToTensor(), T.Normalize(HALF, HALF)]),
-             reason=own_step("MaybeToTensor", "calls isinstance")),
+             user.MaybeToTensor(), T.Normalize(HALF, HALF)])),
     Pipeline("MoCo v3", "facebookresearch/moco-v3 main_moco.py", 224,
              lambda s: two_chains(s, before=False)),
     Pipeline("VICReg", "facebookresearch/vicreg augmentations.py", 224,
@@ -145,10 +142,7 @@ NEWER = (
              lambda s: floats(T.Resize((s, s), interpolation=BICUBIC), pipelines_user.to_rgb,
              mean=HALF, std=HALF)),
     Pipeline("timm, aspect ratio kept (rkrc)", f"{TIMM} train.py", 224,
-             lambda s: timm(s, train_crop_mode="rkrc"), "ImageDataset",
-             "transform timm.data.transforms.ResizeKeepRatio is not one that fastload knows\n"
-             "transform timm.data.transforms.CenterCropOrPad has an argument that fastload does "
-             "not take (padding_mode 'reflect', fill 0)"),
+             lambda s: timm(s, train_crop_mode="rkrc"), "ImageDataset"),
     Pipeline("Swin V2, evaluation", "microsoft/Swin-Transformer data/build.py", 256,
              lambda s: evaluation(s, 256, 224, interpolation=BICUBIC)),
     Pipeline("DiT, SiT", "facebookresearch/DiT train.py", 256,
@@ -157,8 +151,7 @@ NEWER = (
              f"into: it uses {USER}.centre_square"),
     Pipeline("Diffusers, unconditional", "huggingface/diffusers train_unconditional.py", 64,
              lambda s: diffusion(T.Resize(s, interpolation=BILINEAR), T.RandomCrop(s))),
-    Pipeline("VAR", "FoundationVision/VAR utils/data.py", 256, var,
-             reason=own_step("to_both_signs", "uses `image.add`")),
+    Pipeline("VAR", "FoundationVision/VAR utils/data.py", 256, var),
     Pipeline("Segment Anything, images only", "facebookresearch/segment-anything transforms.py",
              1024, user.LongestSide, reason=own_step("LongestSide", "calls max")),
     Pipeline("Ultralytics, classification", "ultralytics/ultralytics data/augment.py", 224,

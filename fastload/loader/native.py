@@ -23,6 +23,7 @@ from fastload.order import distributed, loaders, samplers
 from fastload.order.batches import PixelBatchSampler
 from fastload.order.distributed import DistributedSampler
 from fastload.plan.bad_samples import BadSamples
+from fastload.plan import forms
 from fastload.plan.plan import Plan
 from fastload.spec import Longs, Work
 from fastload.state import reading
@@ -75,6 +76,7 @@ class Native(Reseeded):
         room.check("an epoch")
         with room.Told():
             engine, plan, self._bad = _ready(loader)
+            self._plan = plan
             self._done_with_bad = "left out" if loader.on_error == "skip" else "substituted"
             engine.on_bad = functools.partial(self._bad.take, self._meter, self._progress)
             key = seed(loader, int(self._base_seed))
@@ -92,7 +94,18 @@ class Native(Reseeded):
         now = time.perf_counter()
         self._meter.count(len(batch[1]), ready, asked, self._last, now)
         self._last = now
-        return batch
+        return self._formed(batch)
+
+    def _formed(self, batch: Batch) -> Batch:
+        """As the data set's samples are made into batches."""
+        plan = self._plan
+        if plan.form is None:
+            return batch
+        images, labels, *valid = batch
+        out = forms.formed(plan.form, images if plan.views else [images], labels)
+        if not valid:
+            return out
+        return [*out, *valid] if isinstance(out, list) else [out, *valid]
 
     def _batch(self) -> Batch:
         try:

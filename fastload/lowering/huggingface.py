@@ -80,7 +80,9 @@ def from_huggingface(
         raise UsageError(
             f"{WHERE}: column {image} is {feature!r}, want Image() or Image(mode='RGB')"
         )
-    return Dataset(Pipeline(_source(dataset, image, label), *known_pictures(transform)))
+    ops, views, form, _ = known_pictures(transform)
+    source = _source(dataset, image, label)
+    return Dataset(Pipeline(source, ops, views, form=forms.of_pair(form)))
 
 
 def _source(dataset: Any, image: str, label: str) -> Source:

@@ -26,7 +26,9 @@ from fastload.transforms.mix_records import MixRecords
 
 def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
     """Every reason why the native engine cannot run `plan`."""
-    return plan.every(_unsupported) + cuda.unsupported(plan, plan.placement)
+    reasons = plan.every(_unsupported) + cuda.unsupported(plan, plan.placement)
+    one = any(picture.out.channels == 1 for picture in plan.pictures)
+    return reasons + ["images of one channel are stored by the CPU alone"] * (one and device != "cpu")
 
 
 def _unsupported(plan: Plan) -> list[str]:
