@@ -22,8 +22,8 @@ from fastload.loader.base import BaseLoader
 from fastload.order import distributed, loaders, samplers
 from fastload.order.batches import PixelBatchSampler
 from fastload.order.distributed import DistributedSampler
-from fastload.plan.bad_samples import BadSamples
 from fastload.plan import forms
+from fastload.plan.bad_samples import BadSamples
 from fastload.plan.plan import Plan
 from fastload.spec import Longs, Work
 from fastload.state import reading

@@ -109,7 +109,11 @@ def with_three_channels(
     """
     if all(op.stage is Stage.CROP or isinstance(op, Values) for op in ops) and not _filled(ops):
         last = next(number for number, op in enumerate(ops) if op.stage > Stage.CROP)
-        return (*ops[:last], Grayscale(1), *ops[last:]), []  # of equal channels any one is the image
+        return (
+            *ops[:last],
+            Grayscale(1),
+            *ops[last:],
+        ), []  # of equal channels any one is the image
     rgb = any(isinstance(op, Grayscale) and op.num_output_channels == 3 for op in ops)
     chain = type(transform) in (Compose, *classes("Compose"))
     parts = list(attribute(transform, "transforms")) if chain else [transform]

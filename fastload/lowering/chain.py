@@ -230,7 +230,9 @@ def _crops(transform: object) -> list[Ops]:
     if altered(transform):
         return []
     size = tuple(attribute(transform, "size"))
-    places = [CornerCrop(size, bottom, right) for bottom in (False, True) for right in (False, True)]
+    places = [
+        CornerCrop(size, bottom, right) for bottom in (False, True) for right in (False, True)
+    ]
     five: list[Ops] = [(place,) for place in (*places, CenterCrop(size))]
     if name == "FiveCrop":
         return five

@@ -176,15 +176,18 @@ class Expressions:
         except UnclearError as error:
             raise error if error.args[0] or error.reasons else UnclearError(_calls(node)) from None
 
+    def _of_method(self, function: _Method, values: list[object], named: Env) -> object:
+        if isinstance(function.of, list) and self.follower.frozen:
+            raise UnclearError("it fills a list by chance")
+        out = _of_a_value(function, values, named)
+        calculated = isinstance(function.of, Picture) and function.name[:3] in _CALCULATE
+        self.new = out if calculated else None
+        return out
+
     def _called(self, function: object, values: list[object], named: Env) -> object:
         """Raises UnclearError("") for a call that has no meaning here."""
         if isinstance(function, _Method):
-            if isinstance(function.of, list) and self.follower.frozen:
-                raise UnclearError("it fills a list by chance")
-            out = _of_a_value(function, values, named)
-            calculated = isinstance(function.of, Picture) and function.name[:3] in _CALCULATE
-            self.new = out if calculated else None
-            return out
+            return self._of_method(function, values, named)
         if isinstance(function, holding.Builtin):
             if function.function is super:
                 return inheriting.Super.of_call(self.function, self.env, values, named)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from types import FunctionType, GetSetDescriptorType, MethodType, ModuleType
 from typing import NamedTuple
 
-import numpy
+import numpy as np
 import torch
 
 from fastload.lowering.codes import LIBRARIES
@@ -56,7 +56,7 @@ def _is_instance(value: object, kinds: object) -> bool:
     """As isinstance: of an image, whether it is Pillow's or a tensor."""
     asked = kinds if isinstance(kinds, tuple) else (kinds,)
     if isinstance(value, Picture):
-        image, array = sys.modules["PIL.Image"].Image, numpy.ndarray
+        image, array = sys.modules["PIL.Image"].Image, np.ndarray
         if all(any(kind is known for known in (torch.Tensor, image, array)) for kind in asked):
             return any(kind is (torch.Tensor if value.is_tensor else image) for kind in asked)
     elif type(value) in PLAIN and all(any(kind is one for one in PLAIN) for kind in asked):

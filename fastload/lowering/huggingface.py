@@ -9,6 +9,7 @@ from fastload.dataset import Dataset
 from fastload.errors import SourceError, UsageError
 from fastload.lowering.chain import known_pictures
 from fastload.lowering.names import is_a, type_name
+from fastload.plan import forms
 from fastload.plan.pipeline import Pipeline
 from fastload.sources import FileSource, Source, Subset, read, seek
 from fastload.sources.mapped import SpanSource, check_whole, spans

@@ -43,7 +43,10 @@ def error_problems(on_error: str, pipeline: Pipeline, mix: Mix | None) -> list[s
 def form_problems(form: Form | None, pictures: Sequence[Spec]) -> list[str]:
     """Why pictures cannot be stacked as the form has it."""
     kinds = [
-        {(spec.channels, spec.height, spec.width, spec.dtype) for spec in map(pictures.__getitem__, parts)}
+        {
+            (spec.channels, spec.height, spec.width, spec.dtype)
+            for spec in map(pictures.__getitem__, parts)
+        }
         for parts in (() if form is None else forms.stacks(form))
     ]
     return ["the views that are stacked differ in size or type"] * any(len(k) > 1 for k in kinds)

@@ -79,10 +79,8 @@ def _border_problems(step: Step, steps: tuple[Step, ...]) -> list[str]:
         least = widest + 1 if op.padding_mode == "edge" else 2 * widest + 1
         sizes = [getattr(spec, side) or 0 for spec in shown] if widest else []
         if sizes and min(sizes) < least:
-            return [
-                f"{step.label} has padding_mode {op.padding_mode!r} and {widest} px of padding; "
-                f"natively that wants a {side} of {least} px or more"
-            ]
+            what = f"padding_mode {op.padding_mode!r} and {widest} px of padding"
+            return [f"{step.label} has {what}; natively that wants a {side} of {least} px or more"]
     return []
 
 
