@@ -26,11 +26,8 @@ CLIP_MEAN, CLIP_STD = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.261302
 USER = "benchmarks.pages.pipelines_newer_user"
 
 
-def own_data(kind: str) -> str:
-    return (
-        f"data set {USER}.{kind} is not one that fastload reads (want torchvision's ImageFolder "
-        "or another of docs/pipelines.md, or fastload.open)"
-    )
+def own_data(kind: str, why: str) -> str:
+    return f"data set {USER}.{kind} is not one that fastload can follow: it {why}"
 
 
 def own_step(kind: str, why: str) -> str:
@@ -155,20 +152,19 @@ NEWER = (
     Pipeline("Segment Anything, images only", "facebookresearch/segment-anything transforms.py",
              1024, user.LongestSide, reason=own_step("LongestSide", "calls max")),
     Pipeline("Ultralytics, classification", "ultralytics/ultralytics data/augment.py", 224,
-             ultralytics, "ThroughOpenCV", own_data("ThroughOpenCV")),
+             ultralytics, "ThroughOpenCV", own_data("ThroughOpenCV", "uses cv2.imread")),
     Pipeline("MMPretrain-like: OpenCV, from bytes", "open-mmlab/mmpretrain", 224,
              lambda s: user.OfArrays(user.crop_resized(s), user.flipped), "FromBytes",
-             own_data("FromBytes")),
+             own_data("FromBytes", "has no read_bytes")),
     Pipeline("Albumentations-like data set with OpenCV", "Albumentations' and Kaggle's examples",
              224, lambda s: user.OfArrays(user.crop_resized(s), user.flipped, user.brightened),
-             "ByOpenCV", own_data("ByOpenCV")),
+             "ByOpenCV", own_data("ByOpenCV", "uses cv2.cvtColor")),
     Pipeline("Trainer's data set of dictionaries", "huggingface/transformers, examples", 224,
-             lambda s: floats(T.RandomResizedCrop(s), T.RandomHorizontalFlip()), "ForTrainer",
-             own_data("ForTrainer")),
+             lambda s: floats(T.RandomResizedCrop(s), T.RandomHorizontalFlip()), "ForTrainer"),
     Pipeline("RF-DETR-like: squares and boxes", "roboflow/rf-detr", 560,
-             lambda s: floats(T.Resize((s, s))), "WithBoxes", own_data("WithBoxes")),
+             lambda s: floats(T.Resize((s, s))), "WithBoxes", own_data("WithBoxes", "has `*image.size`")),
     Pipeline("PyTorch's tutorial on own data sets", "pytorch/tutorials data_tutorial.py", 224,
-             tensors, "ByTorchvision", own_data("ByTorchvision")),
+             tensors, "ByTorchvision", own_data("ByTorchvision", "uses torchvision.io.decode_image")),
     Pipeline("medical: 16-bit PNGs in a window", "as such data sets are often written", 224,
-             lambda s: v2.Resize((s, s), antialias=True), "SixteenBits", own_data("SixteenBits")),
+             lambda s: v2.Resize((s, s), antialias=True), "SixteenBits", own_data("SixteenBits", "calls convert of a file")),
 )  # fmt: skip

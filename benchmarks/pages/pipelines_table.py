@@ -101,10 +101,7 @@ PIPELINES = (
     Pipeline("BYOL, first view", "arXiv:2006.07733, appendix B", 224, lambda s: byol(s, 1.0, 0.0)),
     Pipeline("BYOL, second view", "arXiv:2006.07733, appendix B", 224, lambda s: byol(s, 0.1, 0.2)),
     Pipeline("DINO, 2 large and 8 small crops", "facebookresearch/dino main_dino.py", 224, dino),
-    Pipeline("SwAV", "facebookresearch/swav src/multicropdataset.py", 224, dino, "MultiCropFolder",
-             f"data set {USER}.MultiCropFolder is not one that fastload reads (want torchvision's "
-             "ImageFolder or another "
-             "of docs/pipelines.md, or fastload.open)"),
+    Pipeline("SwAV", "facebookresearch/swav src/multicropdataset.py", 224, dino, "MultiCropFolder"),
     Pipeline("CIFAR, crop and flip", "kuangliu/pytorch-cifar main.py", 32, cifar, "CIFAR10"),
     Pipeline("CIFAR, AutoAugment", "arXiv:1805.09501", 32, lambda s: cifar(s,
     T.AutoAugment(T.AutoAugmentPolicy.CIFAR10)), "CIFAR10"),

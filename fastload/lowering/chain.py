@@ -13,16 +13,7 @@ from fastload.lowering.names import LIBRARIES, Reasons, altered, attribute, clas
 from fastload.lowering.pictures import Picture, UnclearError
 from fastload.plan import forms
 from fastload.plan.forms import Form
-from fastload.transforms import (
-    CenterCrop,
-    Compose,
-    Mix,
-    Op,
-    RandomHorizontalFlip,
-    RandomVerticalFlip,
-    Views,
-)
-from fastload.transforms.corners import CornerCrop
+from fastload.transforms import Compose, Mix, Op, Views
 from fastload.transforms.kinds import Values
 from fastload.transforms.views import MOST as MOST_VIEWS
 
@@ -74,6 +65,11 @@ def lower_pictures(transform: object) -> Pictures:
         unknown += [f"view {len(views) + 1}: {reason}" for reason in reasons]
         views += [ops] * count
     return Pictures((), tuple(views), None, unknown)
+
+
+def follower() -> Follower:
+    """For functions that are no transforms, and call some."""
+    return _Lowering(own=True).follower
 
 
 def known_pictures(transform: object) -> Pictures:
@@ -162,7 +158,7 @@ class _Lowering:
             if self.own and (function is not None or _is_own(leaf)):
                 value = self._followed(leaf, value, function)
                 continue
-            if (crops := _crops(leaf)) and isinstance(value, Picture):
+            if (crops := torchvision_ops.crops(leaf)) and isinstance(value, Picture):
                 value = tuple(value.then(ops) for ops in crops)
                 continue
             ops, why = _leaf(leaf)
@@ -220,25 +216,6 @@ def _function(transform: object, value: object) -> object:
         return None
     function = attribute(transform, "lambd")
     return function if type(function) is FunctionType and _is_own(function) else None
-
-
-def _crops(transform: object) -> list[Ops]:
-    """The ops of each picture of a FiveCrop or TenCrop; nothing for any other transform."""
-    name = type(transform).__name__
-    if name not in ("FiveCrop", "TenCrop") or type(transform) not in classes(name):
-        return []
-    if altered(transform):
-        return []
-    size = tuple(attribute(transform, "size"))
-    places = [
-        CornerCrop(size, bottom, right) for bottom in (False, True) for right in (False, True)
-    ]
-    five: list[Ops] = [(place,) for place in (*places, CenterCrop(size))]
-    if name == "FiveCrop":
-        return five
-    upside_down = attribute(transform, "vertical_flip")
-    flip = RandomVerticalFlip(1.0) if upside_down else RandomHorizontalFlip(1.0)
-    return [*five, *((flip, *ops) for ops in five)]
 
 
 def _leaf(transform: object) -> tuple[tuple[Op, ...], Reasons]:

@@ -10,7 +10,7 @@ from torch.utils.data import ConcatDataset, Subset
 
 from fastload import sources
 from fastload.dataset import Dataset
-from fastload.lowering import arrays, masks, reach
+from fastload.lowering import arrays, masks, own, reach
 from fastload.lowering.chain import Ops, Pictures, lower_parts, lower_pictures
 from fastload.lowering.folders import Files, kind_of
 from fastload.lowering.names import Reasons, altered, attribute, image_backend, is_a, type_name
@@ -62,6 +62,8 @@ def _lower(dataset: object) -> Lowered:
         return None, [
             f"data set datasets.arrow_dataset.Dataset makes rows of any kind; {what_to_do}"
         ]
+    if lowered := own.lower(dataset):
+        return lowered
     return None, [f"data set {type_name(dataset)} is not one that fastload reads ({WANTED})"]
 
 

@@ -6,14 +6,16 @@ from typing import NamedTuple, Protocol
 
 import torch
 
-from fastload.lowering import calculating, holding, inheriting, meanings, sets
+from fastload.lowering import calculating, columns, holding, inheriting, meanings, sets
 from fastload.lowering.codes import library
+from fastload.lowering.columns import Column, Files, Index, Opened
 from fastload.lowering.pictures import Chance, Picture, UnclearError, Uniform, joined
 from fastload.lowering.sets import Own, OwnDict
 
 Env = dict[str, object]
-FOLLOWED_BUILTINS = {"range": range, "list": list, "tuple": tuple, "len": len, "float": float,
-                     "int": int, "isinstance": isinstance, "super": super}  # fmt: skip
+FOLLOWED_BUILTINS = {
+    one.__name__: one for one in (range, list, tuple, len, float, int, str, open, isinstance, super)
+}
 
 
 _CALCULATE = meanings.ARITHMETIC
@@ -22,6 +24,7 @@ _CALCULATE = meanings.ARITHMETIC
 class Run(Protocol):
     """The look that a function is followed in."""
 
+    files: Files | None  # of a data set that is followed
     frozen: int  # above 0: in a part of an expression that runs by chance
 
     def apply(self, transform: object, value: object, /) -> object:
@@ -54,7 +57,7 @@ class Expressions:
         if isinstance(target, ast.Name):
             self.env[target.id] = value
         elif isinstance(target, (ast.Tuple, ast.List)):
-            parts = holding.items(value)
+            parts = value.unpacked() if isinstance(value, Column) else holding.items(value)
             if len(parts) != len(target.elts):
                 raise UnclearError("it unpacks another number of values")
             for inner, part in zip(target.elts, parts, strict=True):
@@ -89,7 +92,7 @@ class Expressions:
             in_place = node.attr in meanings.IN_PLACE and of is not self.new
             if node.attr not in meanings.METHODS or in_place:
                 raise UnclearError(f"it uses `{ast.unparse(node)[:60]}`")
-        if isinstance(of, (Picture, Uniform, list)):
+        if isinstance(of, (Picture, Uniform, list, Opened)):
             return _Method(of, node.attr)
         if isinstance(of, inheriting.Super):
             return of.attribute(node.attr)
@@ -124,13 +127,34 @@ class Expressions:
         return out
 
     def _subscript(self, node: ast.Subscript) -> object:
-        return holding.item(self.value(node.value), self.value(node.slice))
+        held, key = self.value(node.value), self.value(node.slice)
+        if isinstance(held, Column) or isinstance(key, Index):
+            return columns.looked_up(held, key)
+        return holding.item(held, key)
+
+    def _joinedstr(self, node: ast.JoinedStr) -> object:
+        """An f-string of texts."""
+        out: object = ""
+        for part in node.values:
+            inner = part.value if isinstance(part, ast.FormattedValue) else part
+            if isinstance(part, ast.FormattedValue) and (part.conversion != -1 or part.format_spec):
+                raise UnclearError(f"it has `{ast.unparse(node)[:60]}`")
+            value = self.value(inner)
+            if isinstance(value, Column):
+                value = columns.mapped(str, [value])
+            if not isinstance(value, Column) and type(value) not in (str, int):
+                raise UnclearError(f"it has `{ast.unparse(node)[:60]}`")
+            texts = isinstance(out, str) and not isinstance(value, Column)
+            out = f"{out}{value}" if texts else columns.binary("Add", out, value)
+        return out
 
     def _binop(self, node: ast.BinOp) -> object:
         left, right = self.value(node.left), self.value(node.right)
         if isinstance(left, Picture) or isinstance(right, Picture):
             self.new = meanings.calculated(type(node.op), left, right)
             return self.new
+        if any(isinstance(side, (Column, Index)) for side in (left, right)):
+            return columns.binary(type(node.op).__name__, left, right)
         return calculating.binary(node.op, left, right)
 
     def _unaryop(self, node: ast.UnaryOp) -> object:
@@ -176,27 +200,49 @@ class Expressions:
         except UnclearError as error:
             raise error if error.args[0] or error.reasons else UnclearError(_calls(node)) from None
 
+    def _rgb(self, opened: object) -> Picture:
+        if self.follower.files is None or not isinstance(opened, Opened) or self.follower.frozen:
+            raise UnclearError("")
+        return self.follower.files.picture(opened)
+
     def _of_method(self, function: _Method, values: list[object], named: Env) -> object:
         if isinstance(function.of, list) and self.follower.frozen:
             raise UnclearError("it fills a list by chance")
+        if isinstance(function.of, Opened):
+            if (function.name, values, named) != (
+                "convert",
+                ["RGB"],
+                {},
+            ) or not function.of.is_image:
+                raise UnclearError(f"it calls {function.name} of a file")
+            return self._rgb(function.of)
         out = _of_a_value(function, values, named)
         calculated = isinstance(function.of, Picture) and function.name[:3] in _CALCULATE
         self.new = out if calculated else None
         return out
 
+    def _of_builtin(self, function: holding.Builtin, values: list[object], named: Env) -> object:
+        if function.function is super:
+            return inheriting.Super.of_call(self.function, self.env, values, named)
+        return function.call(values, named)
+
     def _called(self, function: object, values: list[object], named: Env) -> object:
         """Raises UnclearError("") for a call that has no meaning here."""
         if isinstance(function, _Method):
             return self._of_method(function, values, named)
+        if (of_data := columns.called(function, values, named)) is not None:
+            made = isinstance(of_data, Opened) and columns.loads(function)
+            return self._rgb(of_data) if made else of_data
         if isinstance(function, holding.Builtin):
-            if function.function is super:
-                return inheriting.Super.of_call(self.function, self.env, values, named)
-            return function.call(values, named)
+            return self._of_builtin(function, values, named)
         if isinstance(function, inheriting.Inherited):
             function = function.twin()
         for meaning in (meanings.drawn, meanings.blur, meanings.made, *meanings.OF_IMAGES):
             if (known := meaning(function, values, named)) is not None:
                 return known
+        return self._followed(function, values, named)
+
+    def _followed(self, function: object, values: list[object], named: Env) -> object:
         if type(function) is FunctionType and not library(function.__module__):
             return self.follower.call(function, values, named)
         if type(function) is MethodType and type(function.__func__) is FunctionType:

@@ -20,9 +20,9 @@ from fastload.lowering.sets import Own, OwnDict
 __all__ = ["attribute", "bound", "forked", "is_plain", "item", "items", "outer", "shown"]
 
 MODULES = (
-    "random", "numpy", "numpy.random", "torch", "PIL", "PIL.Image", "PIL.ImageFilter",
-    "PIL.ImageOps", "torchvision.transforms", "torchvision.transforms.functional",
-    "torchvision.transforms.v2",
+    "os", "posixpath", "pathlib", "random", "numpy", "numpy.random", "torch", "PIL", "PIL.Image",
+    "PIL.ImageFilter", "PIL.ImageOps", "torchvision.transforms",
+    "torchvision.transforms.functional", "torchvision.transforms.v2",
 )  # fmt: skip
 FOREIGN = (*LIBRARIES, "torch", "numpy", "builtins")
 MOST = 1000  # items of a loop
@@ -41,7 +41,8 @@ class Builtin(NamedTuple):
             made = items(values[0]) if len(values) == 1 else []
             return Own(made) if self.function is list else tuple(made)
         if self.function is len and len(values) == 1:
-            return len(items(values[0]))
+            plain = type(values[0]) in (list, tuple, dict)
+            return len(values[0] if plain else items(values[0]))  # type: ignore[arg-type]
         if self.function is isinstance and len(values) == 2:
             return _is_instance(*values)
         if any(type(value) not in (int, float) for value in values):

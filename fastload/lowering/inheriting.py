@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from types import FunctionType, MethodType
 from typing import NamedTuple
 
+from fastload.lowering.columns import followable
 from fastload.lowering.holding import is_plain, outer
 from fastload.lowering.pictures import UnclearError
 
@@ -68,7 +69,8 @@ class Super(NamedTuple):
             theirs = home.__module__.partition(".")[0] in ("torchvision", "timm")
             if theirs and name in CALLS:
                 return Inherited(home, self.of)
-            if not theirs and isinstance(vars(home)[name], FunctionType):
-                return MethodType(vars(home)[name], self.of)
+            function = vars(home)[name]
+            if isinstance(function, FunctionType) and (not theirs or followable(function)):
+                return MethodType(function, self.of)
             break
         raise UnclearError(f"it calls {name} of super()")
