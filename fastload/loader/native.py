@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 import torch
@@ -83,7 +84,7 @@ class Native(Reseeded):
             ordered = works(loader, plan, self._progress, key, self._sampler_iter)
             self._batches = engine.epoch(ordered, loader.timeout)
 
-    def _next_data(self) -> Batch:  # type: ignore[override]  # the base class's never returns
+    def _next_data(self) -> object:  # type: ignore[override]  # the base class's never returns
         asked, ready = time.perf_counter(), self._batches.ready
         while not len((batch := self._batch())[1]):  # nothing is left of it
             if self._split:
@@ -96,13 +97,14 @@ class Native(Reseeded):
         self._last = now
         return self._formed(batch)
 
-    def _formed(self, batch: Batch) -> Batch:
+    def _formed(self, batch: Batch) -> object:
         """As the data set's samples are made into batches."""
         plan = self._plan
         if plan.form is None:
             return batch
         images, labels, *valid = batch
-        out = forms.formed(plan.form, images if plan.views else [images], labels)
+        pictures = images if isinstance(images, list) else [images]
+        out = forms.formed(plan.form, pictures, cast("torch.Tensor", labels))
         if not valid:
             return out
         return [*out, *valid] if isinstance(out, list) else [out, *valid]

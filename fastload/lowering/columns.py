@@ -108,7 +108,7 @@ def called(function: object, values: Values, named: Mapping[str, object]) -> obj
     if inner is open and isinstance(first, Column):
         return Opened(first, False) if list(values[1:]) == ["rb"] and not named else None
     if inner in (str, int, os.path.join, os.fspath, Path) and not named:
-        return mapped(inner, values)  # type: ignore[arg-type]
+        return mapped(inner, values)
     if len(values) != 1 or not isinstance(first, Column):
         return None
     if function in (torch.tensor, torch.as_tensor):

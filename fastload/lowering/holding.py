@@ -42,7 +42,7 @@ class Builtin(NamedTuple):
             return Own(made) if self.function is list else tuple(made)
         if self.function is len and len(values) == 1:
             plain = type(values[0]) in (list, tuple, dict)
-            return len(values[0] if plain else items(values[0]))  # type: ignore[arg-type]
+            return len(values[0] if plain else items(values[0]))
         if self.function is isinstance and len(values) == 2:
             return _is_instance(*values)
         if any(type(value) not in (int, float) for value in values):

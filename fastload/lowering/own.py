@@ -114,5 +114,6 @@ def _form(value: object, pictures: list[Picture], labels: list[Column]) -> Form:
 
 def _classes(dataset: object) -> tuple[str, ...]:
     names = getattr(dataset, "__dict__", {}).get("classes")
-    plain = type(names) in (list, tuple) and all(type(name) is str for name in names)
-    return tuple(names) if plain else ()
+    if not isinstance(names, (list, tuple)) or any(type(name) is not str for name in names):
+        return ()
+    return tuple(names)

@@ -257,14 +257,14 @@ def _center_crop_or_pad(transform: _Window) -> Op:
 
 def _resize_keep_ratio(transform: _KeepRatio) -> Op:
     return ResizeKeepRatio(
-        tuple(transform.size),
+        transform.size,
         transform.longest,
         _filter_name(transform.interpolation),
         transform.random_scale_prob,
-        tuple(transform.random_scale_range),
+        transform.random_scale_range,
         transform.random_scale_area,
         transform.random_aspect_prob,
-        tuple(transform.random_aspect_range),
+        transform.random_aspect_range,
     )
 
 

@@ -3,6 +3,7 @@ them.
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -36,6 +37,10 @@ class ResizeKeepRatio(Region):
     of_area: bool = False
     aspect_p: float = 0.0
     aspect: tuple[float, float] = (0.9, 1.11)
+
+    def __post_init__(self) -> None:
+        for name in ("size", "scale", "aspect"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
 
     cuts = False
     fast_decode = False  # how large the result is, is drawn
@@ -95,7 +100,7 @@ class CenterCropOrPad(CenterCrop):
     fill: Fill = 0
     padding_mode: str = "constant"
 
-    torchvision = None
+    torchvision: ClassVar[tuple[str, ...] | None] = None
 
     def problems(self, spec: Spec) -> list[str]:
         problems = super().problems(spec) + fill_problems(self.fill, spec.channels)

@@ -3,8 +3,6 @@
 the finished crop, before AUGMENT's.
 """
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -65,8 +63,8 @@ def borders(steps: tuple[Step, ...]) -> list[Step]:
 
 def _border_problems(step: Step, steps: tuple[Step, ...]) -> list[str]:
     """Mirrored px are taken from what the last window shows, so it must show all of them."""
-    op: Any = step.op
-    if op.padding_mode == "constant":
+    op = step.op
+    if not isinstance(op, Window) or op.padding_mode == "constant":
         return []
     later = [s for s in steps if isinstance(s.op, Window) and s.number > step.number]
     # Before others, only what says how much it pads; of the last window, all is seen that it pads.
@@ -169,7 +167,7 @@ def _border(op: Op, start: Ints, window: Array, sizes: Ints, flips: Array) -> Fl
     end = np.clip(sizes - start, first, window)
     first, end = np.where(flips, window - end, first), np.where(flips, window - first, end)
     kind = MODES.index(getattr(op, "padding_mode", MODES[0]))
-    out = instructions.switched("Border", ((end - first) < window).any(axis=1))
+    out = instructions.switched("Border", np.any(end - first < window, axis=1))
     arguments = np.concatenate([first, end - first], axis=1)
     out[:, instructions.FILL] = op.colour()
     out[:, instructions.ARGUMENTS] = kind
