@@ -121,7 +121,8 @@ def explain(pipeline: Pipeline, folder: str) -> tuple[str, list[str]]:
         raise AssertionError(first)
     last = first.partition(" native ")[2].rstrip(":")
     parts = ["decoding"] * (pipeline.data not in IN_MEMORY) + [last] * bool(last)
-    return ", ".join(parts) or NONE, [text.strip() for text in lines]
+    reasons = [text.strip() for text in lines]
+    return ", ".join(parts) or NONE, [text for text in reasons if not text.startswith("tier ")]
 
 
 def make_folder(root: Path) -> None:

@@ -184,6 +184,8 @@ class _Lowering:
 
     def _called(self, transform: object, value: object) -> object:
         """For the user's code: as `_after`, but with an error in place of reasons."""
+        if type(value) not in (Picture, sets.Stack, sets.Own, list, tuple):
+            raise UnclearError("")
         outside, self.reasons = self.reasons, Reasons()
         tensor = isinstance(value, Picture) and value.is_tensor
         out = self._after(transform, value)

@@ -31,14 +31,25 @@ Form: TypeAlias = Union[int, Stacked, Keyed, tuple["Form", ...]]  # noqa: UP007 
 
 
 def formed(form: Form, images: Sequence[torch.Tensor], labels: torch.Tensor) -> object:
-    """A batch of this form. images: of each picture."""
+    """A batch of this form. images: of each picture; what is there twice is copied, as PyTorch's
+    batches share no memory.
+    """
+    return _formed(form, images, labels, set())
+
+
+def _formed(
+    form: Form, images: Sequence[torch.Tensor], labels: torch.Tensor, given: set[int]
+) -> object:
     if isinstance(form, int):
-        return labels if form == LABEL else images[form]
+        part = labels if form == LABEL else images[form]
+        again = form in given
+        given.add(form)
+        return part.clone() if again else part
     if isinstance(form, Stacked):
         return torch.stack([images[part] for part in form.parts], dim=1)
     if isinstance(form, Keyed):
-        return {key: formed(part, images, labels) for key, part in form.parts}
-    return [formed(part, images, labels) for part in form]
+        return {key: _formed(part, images, labels, given) for key, part in form.parts}
+    return [_formed(part, images, labels, given) for part in form]
 
 
 def stacks(form: Form) -> Iterator[tuple[int, ...]]:

@@ -70,8 +70,7 @@ def programs_of(name, height, width):
             if k[0] // 2 < width and k[1] // 2 < height
         ]
     if name == "Border":
-        parts = [(0, 0, height, width), (height // 3, 0, 1, width), (0, width - 1, height, 1)]
-        return [[instruction(name, kind, *part)] for kind in range(4) for part in parts]
+        return [[instruction(name, kind, height // 3, 0, 1, width)] for kind in range(4)]
     if name in ("Start", "Add", "Sum", "Mix", "Blend"):
         chain = [
             instruction("Start"),
