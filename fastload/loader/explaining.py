@@ -13,8 +13,7 @@ from fastload.sources import collect
 from fastload.spec import Json
 from fastload.system import notebook
 
-
-# What a data set gains that "backend native", tier 1, does not run: docs/pipelines.md has the rates.
+# Of what "backend native", tier 1, does not run; docs/pipelines.md has the rates
 TIERS = {
     2: "tier 2 of 3: natively are decoding and last steps; for tier 1, all of it, mend this:",
     3: "tier 3 of 3: natively is decoding; for tier 1, all of it, mend this:",
