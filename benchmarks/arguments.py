@@ -97,11 +97,8 @@ def add_convert(verbs: "Verbs", measuring: Parser) -> None:
 
 def add_augmentation(verbs: "Verbs", measuring: Parser) -> None:
     """What transforms cost, natively and where the loader falls back."""
-    augmenting = verbs.add_parser(
-        "augment",
-        parents=[measuring],
-        help="policies and their ops against torchvision, on one core",
-    )
+    of_ops = "policies and their ops against torchvision, on one core"
+    augmenting = verbs.add_parser("augment", parents=[measuring], help=of_ops)
     add_data(augmenting)
     augmenting.set_defaults(run=runs.run_augment)
     for name, run, what in (
@@ -112,6 +109,7 @@ def add_augmentation(verbs: "Verbs", measuring: Parser) -> None:
         add_data(dropped)
         dropped.add_argument("--workers", type=int, default=2, help="worker processes or threads")
         dropped.set_defaults(run=run)
+    dropped.add_argument("--pipelines", nargs="+", metavar="NAME", help="parts of their names")
 
 
 def add_training(verbs: "Verbs", showing: Parser, measuring: Parser) -> None:

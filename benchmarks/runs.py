@@ -120,7 +120,9 @@ def run_dropin(given: argparse.Namespace) -> None:
 def run_gains(given: argparse.Namespace) -> None:
     from benchmarks.loaders import gains  # needs torchvision, timm and OpenCV
 
-    settings = gains.Settings(given.workers, repetitions=given.repetitions)
+    names = tuple(given.pipelines or ("",))
+    settings = gains.Settings(given.workers, repetitions=given.repetitions, names=names)
+    settings.check()  # before images are made
     with (
         images_of(given) as (folder, name),
         progress("gains", gains.turns(settings), "turns") as advance,

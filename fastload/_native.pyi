@@ -674,7 +674,8 @@ class Programs:
                image is the start again), Sum (the image is the sum), Mix (the sum's weight, against
                the start) and Blend (the image's weight, against the start). Custom has the number
                of one of `functions` and the key of its uniforms (`rng.keyed_uniforms`); where it
-               fails, the sample is FAILED
+               fails, the sample is FAILED. Border leaves what stands in its part, and makes what
+               lies around it: 0 the fill, 1 the edge, 2 mirrored, 3 mirrored with the edge
         """
 
     @property

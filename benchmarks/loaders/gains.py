@@ -4,7 +4,7 @@ fastload's, on the same data with as many workers.
 fastload's loader has seen the folder once, in its first epoch, and collected the seek index.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -19,6 +19,7 @@ from benchmarks.pages import pipelines
 from benchmarks.pages.pipelines_parts import Pipeline
 from benchmarks.report import facts
 from benchmarks.report.row import Row, measured
+from fastload.errors import UsageError
 from fastload.measure import interleaved, rate
 
 TORCH, OURS = "PyTorch DataLoader", "fastload"
@@ -34,6 +35,15 @@ class Settings:
     batch_size: int = 16
     images: int = 256  # of one epoch
     repetitions: int = 5
+    names: tuple[str, ...] = ("",)  # parts of the names of the pipelines that are measured
+
+    def check(self) -> None:
+        """Raises UsageError where nothing would be measured."""
+        if not measurable(self):
+            raise UsageError(
+                f"gains: --pipelines is {', '.join(self.names)}, want parts of names in "
+                "docs/pipelines.md"
+            )
 
 
 class Some(torch.utils.data.Sampler[int]):
@@ -55,7 +65,7 @@ def run(
 ) -> Iterator[Row]:
     """Two rows per pipeline; on_done is called after each repetition of each variant."""
     common = {"data": facts.data_set(data, name), **facts.common()}
-    for pipeline in measurable():
+    for pipeline in measurable(settings):
         loaders = {kind: loader(kind, pipeline, data, settings) for kind in CLASSES}
         for one in loaders.values():  # starts the workers, and collects the seek index
             epoch(one, settings.images)
@@ -77,13 +87,18 @@ def run(
             )  # fmt: skip
 
 
-def measurable() -> Iterable[Pipeline]:
-    return [pipeline for pipeline in pipelines.PIPELINES if pipeline.name != NO_FILES]
+def measurable(settings: Settings) -> list[Pipeline]:
+    """Those with one of the settings' names."""
+    return [
+        pipeline
+        for pipeline in pipelines.PIPELINES
+        if pipeline.name != NO_FILES and any(name in pipeline.name for name in settings.names)
+    ]
 
 
 def turns(settings: Settings) -> int:
     """How often on_done is called."""
-    return len(list(measurable())) * len(CLASSES) * settings.repetitions
+    return len(measurable(settings)) * len(CLASSES) * settings.repetitions
 
 
 def loader(kind: str, pipeline: Pipeline, data: str, settings: Settings) -> Any:

@@ -28,12 +28,13 @@ from fastload.lowering.folders import FILES
 HEAD = """# Pipelines
 
 Public training and evaluation pipelines, as `fastload.DataLoader` takes them with one import
-changed. Three columns say what they gain:
+changed. Four columns say what they gain:
 
+- *tier*. **1**: the native engine. **2** and **3**: PyTorch's own engine, with the same batches.
 - *runs natively*. **all**: threads of the native engine, with the pixels that torchvision and timm
-  give on PIL images for the same draws (tests/lowering/test_pipelines.py). Else PyTorch's own
-  engine runs the pipeline, with the same batches, and what stands here is native in its workers:
-  [the decoding](images.md#in-a-dataloader) of the JPEGs that it opens, and the last steps.
+  give on PIL images for the same draws (tests/lowering/test_pipelines.py). Else what stands here is
+  native in PyTorch's workers: [the decoding](images.md#in-a-dataloader) of the JPEGs that the
+  pipeline opens, and in tier 2 its last steps.
 - *times PyTorch*: images/s by those of PyTorch's own loader, with as many workers and the same
   data, and the 95 % interval. Below the table stands how it was measured
   (`python -m benchmarks gains`).
@@ -41,8 +42,8 @@ changed. Three columns say what they gain:
 
 Generated: `python -m benchmarks pipelines`.
 
-| pipeline | source | px | runs natively | times PyTorch | why not all |
-|---|---|---|---|---|---|
+| pipeline | source | px | tier | runs natively | times PyTorch | why not all |
+|---|---|---|---|---|---|---|
 """
 MEASURED = """
 fastload has seen the folder once, in its first epoch, and collected its
@@ -55,11 +56,17 @@ READ = """
 DATA_SETS = (
     "{datasets}; besides `torch.utils.data.Subset` (also from `random_split`) and "
     "`ConcatDataset` of them with one transform, `fastload.open`, and "
-    "`fastload.from_huggingface`. Only these classes themselves, with the library's own methods, "
-    "loader and no `target_transform`: a subclass, or an instance with a method of its own, "
-    "runs as in PyTorch. MNIST and its like need `Grayscale(3)` or `RGB` first."
+    "`fastload.from_huggingface`. These classes themselves, with the library's own methods, "
+    "loader and no `target_transform`."
 )
 NOTES = """
+
+**A data set class of your own**, also one that extends `ImageFolder`, is read from the source of its
+`__getitem__` and `__len__`. It may look the sample up in lists, arrays, tuples and dictionaries,
+make its path of texts (`os.path.join`, f-strings, `pathlib`), open it
+(`Image.open(…).convert("RGB")`, torchvision's loaders), call transforms, and return the image or
+its views with or without one label, in a tuple, a list or a dictionary. What else it does leaves it
+to PyTorch's engine, and `loader.explain()` says what that is.
 
 timm's `create_loader`: give what it returns to `fastload.accelerate`; its `PrefetchLoader` stays
 around the loader, and normalises and erases on the device as before. timm passes over files that
@@ -70,9 +77,10 @@ Transforms of torchvision (both APIs) and timm that have an op: see [ops.md](ops
 `RandomOrder`.
 
 Functions, `Lambda` and classes of one's own are followed where every step of their source has a
-meaning: other transforms, lists of views, loops over them, `convert("RGB")`, Pillow's blur,
-`ImageOps`, torchvision's functions of flips and tensors, and uniform numbers of `random`, NumPy and
-torch, also in an `if`. All else stays with PyTorch's engine, and the last column has the first step
+meaning: other transforms, lists, dictionaries and stacks of views, loops over them,
+`convert("RGB")`, Pillow's blur, `ImageOps`, torchvision's functions of flips and tensors, sums and
+products of a tensor and numbers, `super()` of a transform, and uniform numbers of `random`, NumPy
+and torch, also in an `if`. All else stays with PyTorch's engine, and the last column has the first step
 that has no meaning ([how](internals/lowering.md)).
 """
 MADE = 4  # images
@@ -103,8 +111,15 @@ def times(one: row.Row) -> str:
 
 def line(pipeline: Pipeline, runs: str, reasons: list[str], gain: str) -> str:
     why = "; ".join(reason.replace("|", "\\|") for reason in reasons)
-    cells = (pipeline.name, pipeline.source, pipeline.size, runs, gain, why)
+    cells = (pipeline.name, pipeline.source, pipeline.size, tier(runs), runs, gain, why)
     return "| " + " | ".join(map(str, cells)) + " |\n"
+
+
+def tier(runs: str) -> str:
+    """As `DataLoader.explain` counts them."""
+    if runs == "**all**":
+        return "1"
+    return NONE if runs == NONE else "3" if runs == "decoding" else "2"
 
 
 def explain(pipeline: Pipeline, folder: str) -> tuple[str, list[str]]:
@@ -121,7 +136,8 @@ def explain(pipeline: Pipeline, folder: str) -> tuple[str, list[str]]:
         raise AssertionError(first)
     last = first.partition(" native ")[2].rstrip(":")
     parts = ["decoding"] * (pipeline.data not in IN_MEMORY) + [last] * bool(last)
-    return ", ".join(parts) or NONE, [text.strip() for text in lines]
+    reasons = [text.strip() for text in lines]
+    return ", ".join(parts) or NONE, [text for text in reasons if not text.startswith("tier ")]
 
 
 def make_folder(root: Path) -> None:

@@ -26,11 +26,8 @@ CLIP_MEAN, CLIP_STD = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.261302
 USER = "benchmarks.pages.pipelines_newer_user"
 
 
-def own_data(kind: str) -> str:
-    return (
-        f"data set {USER}.{kind} is not one that fastload reads (want torchvision's ImageFolder "
-        "or another of docs/pipelines.md, or fastload.open)"
-    )
+def own_data(kind: str, why: str) -> str:
+    return f"data set {USER}.{kind} is not one that fastload can follow: it {why}"
 
 
 def own_step(kind: str, why: str) -> str:
@@ -125,13 +122,10 @@ def tensors(size: int) -> v2.Compose:
 
 
 NEWER = (
-    Pipeline("DINOv2", "facebookresearch/dinov2 data/augmentations.py", 224, dinov2,
-             reason=own_step("Crops", "has `{'global_crops': [self.first(image), "
-             "self.second(image)], 'l`") + VIEWS),
+    Pipeline("DINOv2", "facebookresearch/dinov2 data/augmentations.py", 224, dinov2),
     Pipeline("DINOv2, linear evaluation", "facebookresearch/dinov2 data/transforms.py", 224,
              lambda s: T.Compose([T.Resize(s * 8 // 7, interpolation=BICUBIC), T.CenterCrop(s),
-             user.MaybeToTensor(), T.Normalize(HALF, HALF)]),
-             reason=own_step("MaybeToTensor", "calls isinstance")),
+             user.MaybeToTensor(), T.Normalize(HALF, HALF)])),
     Pipeline("MoCo v3", "facebookresearch/moco-v3 main_moco.py", 224,
              lambda s: two_chains(s, before=False)),
     Pipeline("VICReg", "facebookresearch/vicreg augmentations.py", 224,
@@ -145,10 +139,7 @@ NEWER = (
              lambda s: floats(T.Resize((s, s), interpolation=BICUBIC), pipelines_user.to_rgb,
              mean=HALF, std=HALF)),
     Pipeline("timm, aspect ratio kept (rkrc)", f"{TIMM} train.py", 224,
-             lambda s: timm(s, train_crop_mode="rkrc"), "ImageDataset",
-             "transform timm.data.transforms.ResizeKeepRatio is not one that fastload knows\n"
-             "transform timm.data.transforms.CenterCropOrPad has an argument that fastload does "
-             "not take (padding_mode 'reflect', fill 0)"),
+             lambda s: timm(s, train_crop_mode="rkrc"), "ImageDataset"),
     Pipeline("Swin V2, evaluation", "microsoft/Swin-Transformer data/build.py", 256,
              lambda s: evaluation(s, 256, 224, interpolation=BICUBIC)),
     Pipeline("DiT, SiT", "facebookresearch/DiT train.py", 256,
@@ -157,25 +148,29 @@ NEWER = (
              f"into: it uses {USER}.centre_square"),
     Pipeline("Diffusers, unconditional", "huggingface/diffusers train_unconditional.py", 64,
              lambda s: diffusion(T.Resize(s, interpolation=BILINEAR), T.RandomCrop(s))),
-    Pipeline("VAR", "FoundationVision/VAR utils/data.py", 256, var,
-             reason=own_step("to_both_signs", "uses `image.add`")),
+    Pipeline("VAR", "FoundationVision/VAR utils/data.py", 256, var),
     Pipeline("Segment Anything, images only", "facebookresearch/segment-anything transforms.py",
              1024, user.LongestSide, reason=own_step("LongestSide", "calls max")),
     Pipeline("Ultralytics, classification", "ultralytics/ultralytics data/augment.py", 224,
-             ultralytics, "ThroughOpenCV", own_data("ThroughOpenCV")),
+             ultralytics, "ThroughOpenCV", own_data("ThroughOpenCV",
+             "uses cv2.imread")),
     Pipeline("MMPretrain-like: OpenCV, from bytes", "open-mmlab/mmpretrain", 224,
              lambda s: user.OfArrays(user.crop_resized(s), user.flipped), "FromBytes",
-             own_data("FromBytes")),
+             own_data("FromBytes",
+             "has no read_bytes")),
     Pipeline("Albumentations-like data set with OpenCV", "Albumentations' and Kaggle's examples",
              224, lambda s: user.OfArrays(user.crop_resized(s), user.flipped, user.brightened),
-             "ByOpenCV", own_data("ByOpenCV")),
+             "ByOpenCV", own_data("ByOpenCV",
+             "uses cv2.cvtColor")),
     Pipeline("Trainer's data set of dictionaries", "huggingface/transformers, examples", 224,
-             lambda s: floats(T.RandomResizedCrop(s), T.RandomHorizontalFlip()), "ForTrainer",
-             own_data("ForTrainer")),
+             lambda s: floats(T.RandomResizedCrop(s), T.RandomHorizontalFlip()), "ForTrainer"),
     Pipeline("RF-DETR-like: squares and boxes", "roboflow/rf-detr", 560,
-             lambda s: floats(T.Resize((s, s))), "WithBoxes", own_data("WithBoxes")),
+             lambda s: floats(T.Resize((s, s))), "WithBoxes", own_data("WithBoxes",
+             "has `*image.size`")),
     Pipeline("PyTorch's tutorial on own data sets", "pytorch/tutorials data_tutorial.py", 224,
-             tensors, "ByTorchvision", own_data("ByTorchvision")),
+             tensors, "ByTorchvision", own_data("ByTorchvision",
+             "uses torchvision.io.decode_image")),
     Pipeline("medical: 16-bit PNGs in a window", "as such data sets are often written", 224,
-             lambda s: v2.Resize((s, s), antialias=True), "SixteenBits", own_data("SixteenBits")),
+             lambda s: v2.Resize((s, s), antialias=True), "SixteenBits", own_data("SixteenBits",
+             "calls convert of a file")),
 )  # fmt: skip

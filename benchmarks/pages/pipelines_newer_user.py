@@ -117,6 +117,8 @@ class Files(torch.utils.data.Dataset[Any]):
 
     def __init__(self, folder: str, transform: Any) -> None:
         self.paths = sorted(p for p in Path(folder).rglob("*.*") if p.suffix.lower() in JPEG)
+        classes = sorted({path.parent.name for path in self.paths})
+        self.labels = [classes.index(path.parent.name) for path in self.paths]
         self.transform = transform
 
     def __len__(self) -> int:
@@ -128,7 +130,7 @@ class ForTrainer(Files):
 
     def __getitem__(self, index: int) -> dict[str, Any]:
         image = Image.open(self.paths[index]).convert("RGB")
-        return {"pixel_values": self.transform(image), "labels": index % 2}
+        return {"pixel_values": self.transform(image), "labels": self.labels[index]}
 
 
 class WithBoxes(Files):
@@ -145,7 +147,9 @@ class ByTorchvision(Files):
     """PyTorch's tutorial on data sets of one's own: images are tensors."""
 
     def __getitem__(self, index: int) -> tuple[Any, int]:
-        return self.transform(vision_io.decode_image(str(self.paths[index]), RGB)), index % 2
+        return self.transform(vision_io.decode_image(str(self.paths[index]), RGB)), self.labels[
+            index
+        ]
 
 
 class ByOpenCV(Files):
@@ -154,7 +158,9 @@ class ByOpenCV(Files):
     def __getitem__(self, index: int) -> tuple[torch.Tensor, int]:
         image = cv2.cvtColor(cv2.imread(str(self.paths[index])), cv2.COLOR_BGR2RGB)
         image = self.transform(image=image)["image"]
-        return torch.from_numpy(image.transpose(2, 0, 1).astype(np.float32) / 255), index % 2
+        return torch.from_numpy(image.transpose(2, 0, 1).astype(np.float32) / 255), self.labels[
+            index
+        ]
 
 
 class ThroughOpenCV(Files):
@@ -162,7 +168,9 @@ class ThroughOpenCV(Files):
 
     def __getitem__(self, index: int) -> tuple[Any, int]:
         image = cv2.imread(str(self.paths[index]))
-        return self.transform(Image.fromarray(cv2.cvtColor(image, cv2.COLOR_BGR2RGB))), index % 2
+        return self.transform(Image.fromarray(cv2.cvtColor(image, cv2.COLOR_BGR2RGB))), self.labels[
+            index
+        ]
 
 
 class FromBytes(Files):
@@ -171,7 +179,7 @@ class FromBytes(Files):
     def __getitem__(self, index: int) -> tuple[torch.Tensor, int]:
         data = np.frombuffer(self.paths[index].read_bytes(), np.uint8)
         image = self.transform(image=cv2.imdecode(data, cv2.IMREAD_COLOR))["image"]
-        return torch.from_numpy(np.ascontiguousarray(image.transpose(2, 0, 1))), index % 2
+        return torch.from_numpy(np.ascontiguousarray(image.transpose(2, 0, 1))), self.labels[index]
 
 
 class SixteenBits(Files):
@@ -183,7 +191,7 @@ class SixteenBits(Files):
         Image.fromarray(grey).save(file, "PNG")
         pixels = np.asarray(Image.open(file), np.float32)
         windowed = np.clip((pixels - 1000) / 60000, 0, 1)
-        return self.transform(torch.from_numpy(windowed)[None]), index % 2
+        return self.transform(torch.from_numpy(windowed)[None]), self.labels[index]
 
 
 class OfArrays:

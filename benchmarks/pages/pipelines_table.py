@@ -29,7 +29,6 @@ from benchmarks.pages.pipelines_parts import (
 )
 
 USER = "benchmarks.pages.pipelines_user"
-NATIVE = "backend native cannot run this plan:"
 PRESETS = "pytorch/vision references/classification/presets.py"
 PIPELINES = (
     Pipeline("torchvision reference, train", PRESETS, 224, reference),
@@ -57,11 +56,7 @@ PIPELINES = (
     "pytorch/tutorials beginner_source/transfer_learning_tutorial.py", 224,
              lambda s: floats(T.RandomResizedCrop(s), T.RandomHorizontalFlip()), "Subset"),
     Pipeline("ten crops, evaluation", "torchvision's documentation of TenCrop", 224,
-             lambda s: T.Compose([T.Resize(s * 8 // 7), T.TenCrop(s), T.Lambda(user.stacked)]),
-             reason="transform torchvision.transforms.transforms.TenCrop is not one that fastload "
-                    "knows\n"
-             f"transform torchvision.transforms.transforms.Lambda calls {USER}.stacked, which "
-             "fastload cannot see into: it goes through an image"),
+             lambda s: T.Compose([T.Resize(s * 8 // 7), T.TenCrop(s), T.Lambda(user.stacked)])),
     Pipeline("timm, defaults (prefetcher)", f"{TIMM} train.py", 224,
              lambda s: timm(s, interpolation="random", use_prefetcher=True), "ImageDataset"),
     Pipeline("timm, RandAugment rand-m9-mstd0.5-inc1 (prefetcher)",
@@ -94,11 +89,7 @@ PIPELINES = (
              lambda s: timm(s, is_training=False, crop_pct=1.0, crop_mode="squash",
              interpolation="bicubic"), "ImageDataset"),
     Pipeline("timm, evaluation, border", f"{TIMM} validate.py", 224,
-             lambda s: timm(s, is_training=False, crop_mode="border"), "ImageDataset",
-             "transform timm.data.transforms.ResizeKeepRatio is not one that fastload knows\n"
-             "transform timm.data.transforms.CenterCropOrPad has an argument that fastload does "
-             "not take (padding_mode 'constant', "
-             "fill [124, 116, 104])"),
+             lambda s: timm(s, is_training=False, crop_mode="border"), "ImageDataset"),
     Pipeline("DeiT III's own 3-Augment", "facebookresearch/deit augment.py", 224, deit3),
     Pipeline("MAE, pre-training", "facebookresearch/mae main_pretrain.py", 224,
              lambda s: floats(T.RandomResizedCrop(s, scale=(0.2, 1.0), interpolation=3),
@@ -110,10 +101,7 @@ PIPELINES = (
     Pipeline("BYOL, first view", "arXiv:2006.07733, appendix B", 224, lambda s: byol(s, 1.0, 0.0)),
     Pipeline("BYOL, second view", "arXiv:2006.07733, appendix B", 224, lambda s: byol(s, 0.1, 0.2)),
     Pipeline("DINO, 2 large and 8 small crops", "facebookresearch/dino main_dino.py", 224, dino),
-    Pipeline("SwAV", "facebookresearch/swav src/multicropdataset.py", 224, dino, "MultiCropFolder",
-             f"data set {USER}.MultiCropFolder is not one that fastload reads (want torchvision's "
-             "ImageFolder or another "
-             "of docs/pipelines.md, or fastload.open)"),
+    Pipeline("SwAV", "facebookresearch/swav src/multicropdataset.py", 224, dino, "MultiCropFolder"),
     Pipeline("CIFAR, crop and flip", "kuangliu/pytorch-cifar main.py", 32, cifar, "CIFAR10"),
     Pipeline("CIFAR, AutoAugment", "arXiv:1805.09501", 32, lambda s: cifar(s,
     T.AutoAugment(T.AutoAugmentPolicy.CIFAR10)), "CIFAR10"),
@@ -122,19 +110,10 @@ PIPELINES = (
              f"transform {USER}.Cutout is not one that fastload knows: it has "
              "`(random.randrange(length) - self.side // 2 for length in ima`"),
     Pipeline("CIFAR, mirrored padding (WideResNet)", "arXiv:1605.07146", 32, lambda s: cifar(s,
-    padding_mode="reflect"), "CIFAR10",
-             f"{NATIVE} op 1 (RandomCrop) has padding_mode 'reflect'; the native engine pads with "
-             "black"),
-    Pipeline("FixMatch, weak and strong", "arXiv:2001.07685", 32, fixmatch, "CIFAR10",
-             "\n".join(
-                 f"{NATIVE} view {view}: op 2 (RandomCrop) has padding_mode 'reflect'; the native "
-                 "engine pads with black"
-                 for view in (1, 2)
-             )),
+    padding_mode="reflect"), "CIFAR10"),
+    Pipeline("FixMatch, weak and strong", "arXiv:2001.07685", 32, fixmatch, "CIFAR10"),
     Pipeline("MNIST example", "pytorch/examples mnist/main.py", 28, lambda _: floats(mean=(0.1307,),
-    std=(0.3081,)), "MNIST",
-             "MNIST has images of one channel, and the native engine stores three (add "
-             "Grayscale(3) before other colour ops)"),
+    std=(0.3081,)), "MNIST"),
     Pipeline("Hugging Face image-classification example (data by from_huggingface)",
              "huggingface/transformers run_image_classification.py", 224,
              lambda s: floats(T.RandomResizedCrop(s), T.RandomHorizontalFlip())),

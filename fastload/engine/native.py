@@ -246,7 +246,9 @@ def _images(picture: native.Picture, out: Array) -> torch.Tensor:
     images = torch.from_numpy(out)
     if picture.plan.out.dtype == "bfloat16":
         images = images.view(torch.bfloat16)
-    return images.permute(0, 3, 1, 2) if picture.host_channels_last else images
+    images = images.permute(0, 3, 1, 2) if picture.host_channels_last else images
+    # Three equal channels are made, of which one may be wanted.
+    return images[:, :1].contiguous() if picture.plan.out.channels == 1 else images
 
 
 def _kept(part: torch.Tensor, positions: Longs) -> torch.Tensor:

@@ -13,6 +13,12 @@ from fastload.sources import collect
 from fastload.spec import Json
 from fastload.system import notebook
 
+# Of what "backend native", tier 1, does not run; docs/pipelines.md has the rates
+TIERS = {
+    2: "tier 2 of 3: natively are decoding and last steps; for tier 1, all of it, mend this:",
+    3: "tier 3 of 3: natively is decoding; for tier 1, all of it, mend this:",
+}
+
 
 class Explanation(str):
     """What `explain()` says: a text as any other, which a notebook shows as lines."""
@@ -88,9 +94,12 @@ def _now(loader: BaseLoader[object]) -> list[str]:
     if route.backend is None:
         off = lazy_images.why_not(wanted=loader.lazy_images)
         how = "unchanged" if off else "with fastload's decoding of the JPEGs that it opens"
-        if not off and (steps := divided.steps(loader.dataset)):
+        steps = () if off else divided.steps(loader.dataset)
+        if steps:
             how += f", and native {', '.join(steps)}"
-        out = [f"PyTorch's own engine, {how}:", *(f"  {reason}" for reason in route.reasons)]
+        out = [f"PyTorch's own engine, {how}:"]
+        out += [f"  {TIERS[2 if steps else 3]}"] * (not off)
+        out += [f"  {reason}" for reason in route.reasons]
         out += [f"  lazy images are off: {off}"] * bool(off)
         out += ["  decode_scale 'fast' changes nothing there"] * (loader.decode_scale == "fast")
         if loader.seed_samples:

@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 import torch
@@ -22,6 +23,7 @@ from fastload.loader.base import BaseLoader
 from fastload.order import distributed, loaders, samplers
 from fastload.order.batches import PixelBatchSampler
 from fastload.order.distributed import DistributedSampler
+from fastload.plan import forms
 from fastload.plan.bad_samples import BadSamples
 from fastload.plan.plan import Plan
 from fastload.spec import Longs, Work
@@ -75,13 +77,14 @@ class Native(Reseeded):
         room.check("an epoch")
         with room.Told():
             engine, plan, self._bad = _ready(loader)
+            self._plan = plan
             self._done_with_bad = "left out" if loader.on_error == "skip" else "substituted"
             engine.on_bad = functools.partial(self._bad.take, self._meter, self._progress)
             key = seed(loader, int(self._base_seed))
             ordered = works(loader, plan, self._progress, key, self._sampler_iter)
             self._batches = engine.epoch(ordered, loader.timeout)
 
-    def _next_data(self) -> Batch:  # type: ignore[override]  # the base class's never returns
+    def _next_data(self) -> object:  # type: ignore[override]  # the base class's never returns
         asked, ready = time.perf_counter(), self._batches.ready
         while not len((batch := self._batch())[1]):  # nothing is left of it
             if self._split:
@@ -92,7 +95,19 @@ class Native(Reseeded):
         now = time.perf_counter()
         self._meter.count(len(batch[1]), ready, asked, self._last, now)
         self._last = now
-        return batch
+        return self._formed(batch)
+
+    def _formed(self, batch: Batch) -> object:
+        """As the data set's samples are made into batches."""
+        plan = self._plan
+        if plan.form is None:
+            return batch
+        images, labels, *valid = batch
+        pictures = images if isinstance(images, list) else [images]
+        out = forms.formed(plan.form, pictures, cast("torch.Tensor", labels))
+        if not valid:
+            return out
+        return [*out, *valid] if isinstance(out, list) else [out, *valid]
 
     def _batch(self) -> Batch:
         try:

@@ -11,6 +11,7 @@ from fastload.lowering.chain import Ops, known_pictures, lower_transform
 from fastload.lowering.datasets import lower
 from fastload.lowering.huggingface import from_huggingface
 from fastload.lowering.marks import Equal, Marks, watched
+from fastload.plan import forms
 from fastload.plan.pipeline import Pipeline
 from fastload.plan.steps import infer_specs
 from fastload.sources import open_source
@@ -62,11 +63,13 @@ def open(
         >>> len(train)
         8
     """
-    ops, views = known_pictures(transform)
+    ops, views, form, _ = known_pictures(transform)
     if not views:  # of views, the loader's plan says it, with their numbers
         infer_specs(ops)
     if masks is None:
-        return Dataset(Pipeline(open_source(path, fields, format), ops, views))
+        return Dataset(
+            Pipeline(open_source(path, fields, format), ops, views, form=forms.of_pair(form))
+        )
     if problems := _mask_problems(views, mask_dtype, mask_fill):
         raise PipelineError(problems)
     source, paths = pairs(os.fspath(path), masks, mask_dtype, mask_fill)

@@ -9,10 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from fastload.errors import PipelineError
+from fastload.lowering.chain import Ops, Pictures
 from fastload.lowering.names import Reasons, attribute, classes, is_a, type_name
+from fastload.plan.steps import infer_specs
 from fastload.sources import ArraySource
 from fastload.spec import Longs, Stage
-from fastload.transforms import Compose, Grayscale, Op
+from fastload.transforms import CenterCrop, Compose, Grayscale, Op
+from fastload.transforms.kinds import Values
 
 
 class Kind(NamedTuple):
@@ -103,6 +107,13 @@ def with_three_channels(
     Equal only if the image has three channels before anything but CROP sees it, and CROP pads with
     black.
     """
+    if all(op.stage is Stage.CROP or isinstance(op, Values) for op in ops) and not _filled(ops):
+        last = next(number for number, op in enumerate(ops) if op.stage > Stage.CROP)
+        return (
+            *ops[:last],
+            Grayscale(1),
+            *ops[last:],
+        ), []  # of equal channels any one is the image
     rgb = any(isinstance(op, Grayscale) and op.num_output_channels == 3 for op in ops)
     chain = type(transform) in (Compose, *classes("Compose"))
     parts = list(attribute(transform, "transforms")) if chain else [transform]
@@ -116,8 +127,28 @@ def with_three_channels(
                 "Grayscale(3) before other colour ops)"
             )
         ]
-    if any(getattr(op, "fill", 0) not in (0, None) for op in ops if op.stage == Stage.CROP):
+    if _filled(ops):
         return ops, [
             f"{kind} has images of one channel, which CROP fills with another grey than three"
         ]
     return ops, []
+
+
+def _filled(ops: tuple[Op, ...]) -> bool:
+    """Whether CROP shows something else than black beyond the image."""
+    return any(getattr(op, "fill", 0) not in (0, None) for op in ops if op.stage == Stage.CROP)
+
+
+def sized(source: ArraySource, made: Pictures) -> Pictures:
+    """The same ops, beginning with the size that all images have where they do not say one."""
+
+    def of_size(ops: Ops) -> Ops:
+        try:
+            known = not ops or infer_specs(ops)[1].height is not None
+        except PipelineError:  # which the plan says
+            known = True
+        if known:
+            return ops
+        return (CenterCrop(source.images.shape[1:3]), *ops)
+
+    return made._replace(ops=of_size(made.ops), views=tuple(map(of_size, made.views)))

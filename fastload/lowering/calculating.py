@@ -4,8 +4,10 @@ import ast
 import operator
 from collections.abc import Callable
 
+from fastload.lowering.columns import Column, Index
+from fastload.lowering.lookup import MISSING, find_attribute
 from fastload.lowering.meanings import number
-from fastload.lowering.pictures import Chance, UnclearError, Uniform
+from fastload.lowering.pictures import Chance, Picture, UnclearError, Uniform
 
 BINARY: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
@@ -18,6 +20,7 @@ ORDERS: dict[type[ast.cmpop], Callable[[float, float], bool]] = {
     ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
     ast.Eq: operator.eq, ast.NotEq: operator.ne,
 }  # fmt: skip
+ASKED = ("__bool__", "__len__")  # Python asks these whether an object is true
 ATOMS = (bool, int, float, str, type(None))
 
 
@@ -27,6 +30,9 @@ def truth(value: object) -> bool | Chance:
         return value.take()
     if type(value) in (*ATOMS, list, tuple, dict):
         return bool(value)
+    asks = any(find_attribute(type(value), name)[0] is not MISSING for name in ASKED)
+    if not asks and not isinstance(value, (Picture, Uniform, Chance, Column, Index)):
+        return True
     raise UnclearError(f"it asks whether a {type(value).__qualname__} is true")
 
 

@@ -2,16 +2,19 @@
 
 from collections.abc import Iterator, Sequence
 from types import FunctionType
-from typing import cast
+from typing import NamedTuple, cast
 
 from torch.nn import Identity, ModuleList, Sequential
 
 from fastload.errors import PipelineError
-from fastload.lowering import forwarding, reach, timm_ops, torchvision_ops
+from fastload.lowering import forwarding, reach, sets, timm_ops, torchvision_ops
 from fastload.lowering.following import Follower
 from fastload.lowering.names import LIBRARIES, Reasons, altered, attribute, classes, is_a, type_name
-from fastload.lowering.pictures import Picture, UnclearError, check_apart
+from fastload.lowering.pictures import Picture, UnclearError
+from fastload.plan import forms
+from fastload.plan.forms import Form
 from fastload.transforms import Compose, Mix, Op, Views
+from fastload.transforms.kinds import Values
 from fastload.transforms.views import MOST as MOST_VIEWS
 
 Ops = tuple[Op, ...]
@@ -38,10 +41,16 @@ def lower_parts(transform: object, *, own: bool = True) -> tuple[tuple[Op, ...],
     return (), run.reasons or [f"{run.last} makes several views of an image, want one; {VIEWS}"]
 
 
-def lower_pictures(transform: object) -> tuple[Ops, tuple[Ops, ...], Reasons]:
-    """The ops of the one picture that a transform makes, those of each of its views, and what has
-    none.
-    """
+class Pictures(NamedTuple):
+    """What a transform makes of an image."""
+
+    ops: Ops  # of the one picture
+    views: tuple[Ops, ...]  # in place of it: of each of several
+    form: Form | None  # of these in a batch; None: a picture, or a list of all views
+    unknown: Reasons  # what has no op
+
+
+def lower_pictures(transform: object) -> Pictures:
     holds = type(transform) in (list, tuple) or (
         type(transform) in (Compose, *classes("Compose")) and not altered(transform)
     )
@@ -55,19 +64,21 @@ def lower_pictures(transform: object) -> tuple[Ops, tuple[Ops, ...], Reasons]:
         ops, reasons = lower_parts(pipeline)
         unknown += [f"view {len(views) + 1}: {reason}" for reason in reasons]
         views += [ops] * count
-    return (), tuple(views), unknown
+    return Pictures((), tuple(views), None, unknown)
 
 
-def known_pictures(transform: object) -> tuple[Ops, tuple[Ops, ...]]:
-    """The ops of the one picture, and those of each view.
+def follower() -> Follower:
+    """For functions that are no transforms, and call some."""
+    return _Lowering(own=True).follower
 
-    Raises PipelineError for what has no op.
-    """
+
+def known_pictures(transform: object) -> Pictures:
+    """Raises PipelineError for what has no op."""
     reach.refresh()
-    ops, views, reasons = lower_pictures(transform)
-    if reasons:
-        raise PipelineError(f"transform: {reason}" for reason in reasons)
-    return ops, views
+    found = lower_pictures(transform)
+    if found.unknown:
+        raise PipelineError(f"transform: {reason}" for reason in found.unknown)
+    return found
 
 
 def _leaves(transform: object) -> Iterator[object]:
@@ -103,23 +114,30 @@ class _Lowering:
         self.last = ""  # name of the user's class or function that was followed last
         self.follower = Follower(self._called)
 
-    def pictures(self, transform: object) -> tuple[Ops, tuple[Ops, ...], Reasons]:
-        value = self.whole(transform)
+    def pictures(self, transform: object) -> Pictures:
+        value, views = self.whole(transform), list[Picture]()
         if isinstance(value, Picture) or self.reasons:
-            return (value.ops if isinstance(value, Picture) else ()), (), self.reasons
-        views = value if isinstance(value, (list, tuple)) else []
-        if not views or not all(isinstance(view, Picture) for view in views):
-            return (), (), [f"{type_name(transform)} makes no image, and no list of images"]
+            ops = value.ops if isinstance(value, Picture) else ()
+            return Pictures(ops, (), None, self.reasons)
+        try:
+            form = sets.form_of(value, views)
+        except UnclearError:
+            views = []
+        why = [f"{type_name(transform)} makes no image, and no list of images"] * (not views)
         if len(views) > MOST_VIEWS:
-            return (), (), [f"{type_name(transform)} makes {len(views)} views"]
-        return (), tuple(view.ops for view in views), []
+            why = [f"{type_name(transform)} makes {len(views)} views"]
+        if why:
+            return Pictures((), (), None, why)
+        if len(views) == 1:
+            return Pictures(views[0].ops, (), form, [])
+        named = None if form == forms.plain(len(views)) else form
+        return Pictures((), tuple(view.ops for view in views), named, [])
 
     def whole(self, transform: object) -> object:
         """What it makes of an image: a Picture, or a list of them."""
         try:
             value = self._after(transform, Picture())
-            if isinstance(value, (list, tuple)):
-                check_apart([view for view in value if isinstance(view, Picture)])
+            sets.check_apart(value)
         except RecursionError:
             self.reasons = [f"{type_name(transform)} holds itself"]
             return Picture()
@@ -140,10 +158,15 @@ class _Lowering:
             if self.own and (function is not None or _is_own(leaf)):
                 value = self._followed(leaf, value, function)
                 continue
+            if (crops := torchvision_ops.crops(leaf)) and isinstance(value, Picture):
+                value = tuple(value.then(ops) for ops in crops)
+                continue
             ops, why = _leaf(leaf)
             self.reasons += why
             if isinstance(value, Picture):
                 value = value.then(ops)
+            elif isinstance(value, sets.Stack) and all(isinstance(op, Values) for op in ops):
+                value = sets.Stack(tuple(one.then(ops) for one in value.pictures))
             elif not why:
                 self.reasons.append(f"{type_name(leaf)} gets several views of an image")
         return value
@@ -161,6 +184,8 @@ class _Lowering:
 
     def _called(self, transform: object, value: object) -> object:
         """For the user's code: as `_after`, but with an error in place of reasons."""
+        if type(value) not in (Picture, sets.Stack, sets.Own, list, tuple):
+            raise UnclearError("")
         outside, self.reasons = self.reasons, Reasons()
         tensor = isinstance(value, Picture) and value.is_tensor
         out = self._after(transform, value)

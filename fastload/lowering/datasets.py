@@ -10,13 +10,14 @@ from torch.utils.data import ConcatDataset, Subset
 
 from fastload import sources
 from fastload.dataset import Dataset
-from fastload.lowering import arrays, masks, reach
-from fastload.lowering.chain import Ops, lower_parts, lower_pictures
+from fastload.lowering import arrays, masks, own, reach
+from fastload.lowering.chain import Ops, Pictures, lower_parts, lower_pictures
 from fastload.lowering.folders import Files, kind_of
 from fastload.lowering.names import Reasons, altered, attribute, image_backend, is_a, type_name
 from fastload.lowering.rows import plain_paths, whole
+from fastload.plan import forms
 from fastload.plan.pipeline import Pipeline
-from fastload.sources import FileSource, Source, seek
+from fastload.sources import ArraySource, FileSource, Source, seek
 from fastload.transforms import ToImage
 
 Lowered = tuple[Pipeline | None, Reasons]
@@ -61,6 +62,8 @@ def _lower(dataset: object) -> Lowered:
         return None, [
             f"data set datasets.arrow_dataset.Dataset makes rows of any kind; {what_to_do}"
         ]
+    if lowered := own.lower(dataset):
+        return lowered
     return None, [f"data set {type_name(dataset)} is not one that fastload reads ({WANTED})"]
 
 
@@ -74,9 +77,11 @@ def _lowered(dataset: object, make: Callable[[], Source], *, grey: bool) -> Lowe
         transform, target_transform = transforms_of(dataset)
         if target_transform is not None:
             reasons.append(f"{kind} has a target_transform")
-        ops, views, why = _ops(kind, transform, grey=grey)
-        reasons += why
+        made = _pictures(kind, transform, grey=grey)
+        reasons += made.unknown
         source = make()
+        if isinstance(source, ArraySource):
+            made = arrays.sized(source, made)
     except ValueError as error:
         return None, [*reasons, f"{kind} {error}"]
     except (TypeError, AttributeError, LookupError, RuntimeError) as error:
@@ -85,7 +90,9 @@ def _lowered(dataset: object, make: Callable[[], Source], *, grey: bool) -> Lowe
             *reasons,
             f"{kind} is not as fastload knows it ({type(error).__name__}: {error})",
         ]
-    return (None, reasons) if reasons else (Pipeline(source, ops, views), [])
+    if reasons:
+        return None, reasons
+    return Pipeline(source, made.ops, made.views, form=forms.of_pair(made.form)), []
 
 
 def transforms_of(dataset: object) -> tuple[object, object]:
@@ -100,22 +107,28 @@ def transforms_of(dataset: object) -> tuple[object, object]:
     return joint.transform, joint.target_transform
 
 
-def _ops(kind: str, transform: object, *, grey: bool) -> tuple[Ops, tuple[Ops, ...], Reasons]:
-    """Of the one picture, or of each view."""
+def _pictures(kind: str, transform: object, *, grey: bool) -> Pictures:
+    """What the transform makes of an image; or why that is not native."""
     if transform is None:
-        return (), (), [f"{kind} has no transform, so its images are no tensors"]
-    ops, views, unknown = lower_pictures(transform)
-    if unknown:
-        return (), (), [f"transform {reason}" for reason in unknown]
+        return _none([f"{kind} has no transform, so its images are no tensors"])
+    made = lower_pictures(transform)
+    if made.unknown:
+        return _none([f"transform {reason}" for reason in made.unknown])
     pictures: list[Ops] = []
-    for each in views or (ops,):
+    for each in made.views or (made.ops,):
         if not any(isinstance(op, ToImage) for op in each):
-            return (), (), ["its transform makes no tensor (no ToImage, PILToTensor or ToTensor)"]
+            return _none(["its transform makes no tensor (no ToImage, PILToTensor or ToTensor)"])
         widened, why = arrays.with_three_channels(kind, transform, each) if grey else (each, [])
         if why:
-            return (), (), why
+            return _none(why)
         pictures.append(widened)
-    return ((), tuple(pictures), []) if views else (pictures[0], (), [])
+    if made.views:
+        return made._replace(views=tuple(pictures))
+    return made._replace(ops=pictures[0])
+
+
+def _none(reasons: Reasons) -> Pictures:
+    return Pictures((), (), None, reasons)
 
 
 def _subset(dataset: Subset[object]) -> Lowered:
@@ -151,7 +164,9 @@ def _concat(dataset: ConcatDataset[object]) -> Lowered:
     reasons += dict.fromkeys(
         reason for pipeline in pipelines for reason in _with_masks(pipeline, "ConcatDataset")
     )
-    if not reasons and any(pipeline.pictures != pipelines[0].pictures for pipeline in pipelines):
+    if not reasons and any(
+        (one.pictures, one.form) != (pipelines[0].pictures, pipelines[0].form) for one in pipelines
+    ):
         reasons.append("ConcatDataset has parts with different transforms")
     if reasons:
         return None, reasons

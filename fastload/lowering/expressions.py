@@ -2,22 +2,29 @@
 
 import ast
 from types import FunctionType, MethodType, ModuleType
-from typing import NamedTuple, Protocol, cast
+from typing import NamedTuple, Protocol
 
 import torch
 
-from fastload.lowering import calculating, holding, meanings
+from fastload.lowering import calculating, columns, holding, inheriting, meanings, sets
 from fastload.lowering.codes import library
+from fastload.lowering.columns import Column, Files, Index, Opened
 from fastload.lowering.pictures import Chance, Picture, UnclearError, Uniform, joined
+from fastload.lowering.sets import Own, OwnDict
 
 Env = dict[str, object]
-FOLLOWED_BUILTINS = {"range": range, "list": list, "tuple": tuple, "len": len, "float": float,
-                     "int": int}  # fmt: skip
+FOLLOWED_BUILTINS = {
+    one.__name__: one for one in (range, list, tuple, len, float, int, str, open, isinstance, super)
+}
+
+
+_CALCULATE = meanings.ARITHMETIC
 
 
 class Run(Protocol):
     """The look that a function is followed in."""
 
+    files: Files | None  # of a data set that is followed
     frozen: int  # above 0: in a part of an expression that runs by chance
 
     def apply(self, transform: object, value: object, /) -> object:
@@ -42,17 +49,24 @@ class Expressions:
 
     def __init__(self, run: Run, function: FunctionType, env: Env) -> None:
         self.follower, self.function, self.env = run, function, env
-        self.lent = [value for value in env.values() if isinstance(value, holding.Own)]
+        self.new: object = None  # a tensor that was calculated last, and that nothing else holds
+        self.lent = [value for value in env.values() if isinstance(value, (Own, OwnDict))]
 
     def _assign(self, target: ast.expr, value: object) -> None:
+        self.new = None
         if isinstance(target, ast.Name):
             self.env[target.id] = value
         elif isinstance(target, (ast.Tuple, ast.List)):
-            parts = holding.items(value)
+            parts = value.unpacked() if isinstance(value, Column) else holding.items(value)
             if len(parts) != len(target.elts):
                 raise UnclearError("it unpacks another number of values")
             for inner, part in zip(target.elts, parts, strict=True):
                 self._assign(inner, part)
+        elif isinstance(target, ast.Subscript) and not self.follower.frozen:
+            into = self.value(target.value)
+            if not isinstance(into, OwnDict):
+                raise UnclearError(f"it sets `{ast.unparse(target)}`")
+            sets.put(into, self.value(target.slice), value)
         else:
             raise UnclearError(f"it sets `{ast.unparse(target)}`")
 
@@ -74,29 +88,38 @@ class Expressions:
 
     def _attribute(self, node: ast.Attribute) -> object:
         of = self.value(node.value)
-        if isinstance(of, Picture) and node.attr not in meanings.METHODS:
-            raise UnclearError(f"it uses `{ast.unparse(node)[:60]}`")
-        if isinstance(of, (Picture, Uniform, list)):
+        if isinstance(of, Picture):
+            in_place = node.attr in meanings.IN_PLACE and of is not self.new
+            if node.attr not in meanings.METHODS or in_place:
+                raise UnclearError(f"it uses `{ast.unparse(node)[:60]}`")
+        if isinstance(of, (Picture, Uniform, list, Opened)):
             return _Method(of, node.attr)
+        if isinstance(of, inheriting.Super):
+            return of.attribute(node.attr)
         return holding.attribute(of, node.attr)
 
     def _tuple(self, node: ast.Tuple) -> tuple[object, ...]:
         return tuple(self._parts(node.elts))
 
     def _list(self, node: ast.List) -> list[object]:
-        return holding.Own(self._parts(node.elts))
+        return Own(self._parts(node.elts))
+
+    def _dict(self, node: ast.Dict) -> dict[str, object]:
+        out = OwnDict()
+        for key, part in zip(node.keys, node.values, strict=True):
+            if key is None:
+                raise UnclearError(f"it has `{ast.unparse(node)[:60]}`")
+            sets.put(out, self.value(key), self.value(part))
+        return out
 
     def _parts(self, nodes: list[ast.expr]) -> list[object]:
-        parts = list(map(self.value, nodes))
-        if any(isinstance(part, holding.Own) for part in parts):
-            raise UnclearError("it makes lists of lists")
-        return parts
+        return [sets.kept(self.value(node)) for node in nodes]
 
     def _listcomp(self, node: ast.ListComp) -> list[object]:
         first, *more = node.generators
         if more or first.ifs or first.is_async:
             raise UnclearError(f"it has `{ast.unparse(node)[:60]}`")
-        out, outside = holding.Own(), dict(self.env)
+        out, outside = Own(), dict(self.env)
         for item in holding.items(self.value(first.iter)):
             self._assign(first.target, item)
             out += self._parts([node.elt])
@@ -104,10 +127,35 @@ class Expressions:
         return out
 
     def _subscript(self, node: ast.Subscript) -> object:
-        return holding.item(self.value(node.value), self.value(node.slice))
+        held, key = self.value(node.value), self.value(node.slice)
+        if isinstance(held, Column) or isinstance(key, Index):
+            return columns.looked_up(held, key)
+        return holding.item(held, key)
+
+    def _joinedstr(self, node: ast.JoinedStr) -> object:
+        """An f-string of texts."""
+        out: object = ""
+        for part in node.values:
+            inner = part.value if isinstance(part, ast.FormattedValue) else part
+            if isinstance(part, ast.FormattedValue) and (part.conversion != -1 or part.format_spec):
+                raise UnclearError(f"it has `{ast.unparse(node)[:60]}`")
+            value = self.value(inner)
+            if isinstance(value, Column):
+                value = columns.mapped(str, [value])
+            if not isinstance(value, Column) and type(value) not in (str, int):
+                raise UnclearError(f"it has `{ast.unparse(node)[:60]}`")
+            texts = isinstance(out, str) and not isinstance(value, Column)
+            out = f"{out}{value}" if texts else columns.binary("Add", out, value)
+        return out
 
     def _binop(self, node: ast.BinOp) -> object:
-        return calculating.binary(node.op, self.value(node.left), self.value(node.right))
+        left, right = self.value(node.left), self.value(node.right)
+        if isinstance(left, Picture) or isinstance(right, Picture):
+            self.new = meanings.calculated(type(node.op), left, right)
+            return self.new
+        if any(isinstance(side, (Column, Index)) for side in (left, right)):
+            return columns.binary(type(node.op).__name__, left, right)
+        return calculating.binary(node.op, left, right)
 
     def _unaryop(self, node: ast.UnaryOp) -> object:
         return calculating.unary(node.op, self.value(node.operand))
@@ -152,17 +200,49 @@ class Expressions:
         except UnclearError as error:
             raise error if error.args[0] or error.reasons else UnclearError(_calls(node)) from None
 
+    def _rgb(self, opened: object) -> Picture:
+        if self.follower.files is None or not isinstance(opened, Opened) or self.follower.frozen:
+            raise UnclearError("")
+        return self.follower.files.picture(opened)
+
+    def _of_method(self, function: _Method, values: list[object], named: Env) -> object:
+        if isinstance(function.of, list) and self.follower.frozen:
+            raise UnclearError("it fills a list by chance")
+        if isinstance(function.of, Opened):
+            if (function.name, values, named) != (
+                "convert",
+                ["RGB"],
+                {},
+            ) or not function.of.is_image:
+                raise UnclearError(f"it calls {function.name} of a file")
+            return self._rgb(function.of)
+        out = _of_a_value(function, values, named)
+        calculated = isinstance(function.of, Picture) and function.name[:3] in _CALCULATE
+        self.new = out if calculated else None
+        return out
+
+    def _of_builtin(self, function: holding.Builtin, values: list[object], named: Env) -> object:
+        if function.function is super:
+            return inheriting.Super.of_call(self.function, self.env, values, named)
+        return function.call(values, named)
+
     def _called(self, function: object, values: list[object], named: Env) -> object:
         """Raises UnclearError("") for a call that has no meaning here."""
         if isinstance(function, _Method):
-            if isinstance(function.of, list) and self.follower.frozen:
-                raise UnclearError("it fills a list by chance")
-            return _of_a_value(function, values, named)
+            return self._of_method(function, values, named)
+        if (of_data := columns.called(function, values, named)) is not None:
+            made = isinstance(of_data, Opened) and columns.loads(function)
+            return self._rgb(of_data) if made else of_data
         if isinstance(function, holding.Builtin):
-            return function.call(values, named)
-        for meaning in (meanings.drawn, meanings.blur, *meanings.OF_IMAGES):
+            return self._of_builtin(function, values, named)
+        if isinstance(function, inheriting.Inherited):
+            function = function.twin()
+        for meaning in (meanings.drawn, meanings.blur, meanings.made, *meanings.OF_IMAGES):
             if (known := meaning(function, values, named)) is not None:
                 return known
+        return self._followed(function, values, named)
+
+    def _followed(self, function: object, values: list[object], named: Env) -> object:
         if type(function) is FunctionType and not library(function.__module__):
             return self.follower.call(function, values, named)
         if type(function) is MethodType and type(function.__func__) is FunctionType:
@@ -179,9 +259,8 @@ def _of_a_value(method: _Method, values: list[object], named: Env) -> object:
         return meanings.METHODS[method.name](method.of, values, named)
     if isinstance(method.of, Uniform) and method.name == "item" and not values and not named:
         return method.of.item()
-    own = isinstance(method.of, holding.Own) and method.name == "append"
-    if own and len(values) == 1 and not named and not isinstance(values[0], list):
-        return cast("list[object]", method.of).append(values[0])  # type: ignore[func-returns-value]
+    if isinstance(method.of, Own) and method.name == "append" and len(values) == 1 and not named:
+        return sets.put(method.of, None, values[0])  # type: ignore[func-returns-value]
     raise UnclearError("")
 
 

@@ -15,6 +15,7 @@ import torch
 
 from fastload.lowering import calculating, holding
 from fastload.lowering.codes import library
+from fastload.lowering.columns import Files, Opened, followable
 from fastload.lowering.expressions import Env, Expressions
 from fastload.lowering.lookup import MISSING, find_attribute
 from fastload.lowering.names import altered
@@ -45,6 +46,7 @@ class Follower:
     def __init__(self, apply: Apply) -> None:
         self.apply = apply
         self.steps = self.depth = 0
+        self.files: Files | None = None  # of a data set that is followed
         self.frozen = 0  # above 0: in a part of an expression that runs by chance
 
     def follow(self, transform: object, value: object) -> object:
@@ -57,7 +59,7 @@ class Follower:
 
     def call(self, function: FunctionType, values: list[object], named: Env) -> object:
         """Raises UnclearError."""
-        if library(function.__globals__.get("__name__")):
+        if library(function.__globals__.get("__name__")) and not self._inherited(function):
             raise UnclearError(f"it calls {holding.shown(function)}")
         if function.__code__.co_flags & LATER:
             raise UnclearError("it gives its values one by one")
@@ -74,6 +76,10 @@ class Follower:
             return _Frame(self, function, env).run(list(node.body))
         finally:
             self.depth -= 1
+
+    def _inherited(self, function: FunctionType) -> bool:
+        """Whether a library's function is what a user's data set inherits."""
+        return self.files is not None and followable(function)
 
     def count(self) -> None:
         self.steps += 1
@@ -138,9 +144,22 @@ class _Frame(Expressions):
                 items = holding.items(self.value(now.iter))
                 turns: list[Todo] = [[_Bind(now.target, item), *now.body] for item in items]
                 todo = [*itertools.chain.from_iterable(turns), *todo]
+            elif isinstance(now, ast.With):
+                todo = [*self._with(now), *now.body, *todo]
             else:
                 self._simple(now)
         return None
+
+    def _with(self, now: ast.With) -> Todo:
+        """What a block of files binds. They are closed where nothing is read any more."""
+        binds: Todo = []
+        for part in now.items:
+            value = self.value(part.context_expr)
+            if not isinstance(value, Opened):
+                raise UnclearError(f"it has `{ast.unparse(now).splitlines()[0][:60]}`")
+            if part.optional_vars is not None:
+                binds.append(_Bind(part.optional_vars, value))
+        return binds
 
     def _both(self, test: Chance, yes: Todo, no: Todo) -> object:
         if self.lent:

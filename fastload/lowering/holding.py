@@ -9,24 +9,24 @@ from collections.abc import Mapping, Sequence
 from types import FunctionType, GetSetDescriptorType, MethodType, ModuleType
 from typing import NamedTuple
 
+import numpy as np
 import torch
 
 from fastload.lowering.codes import LIBRARIES
 from fastload.lowering.lookup import MISSING, find_attribute, shown
 from fastload.lowering.pictures import Picture, UnclearError
+from fastload.lowering.sets import Own, OwnDict
 
 __all__ = ["attribute", "bound", "forked", "is_plain", "item", "items", "outer", "shown"]
 
 MODULES = (
-    "random", "numpy", "numpy.random", "torch", "PIL", "PIL.Image", "PIL.ImageFilter",
-    "PIL.ImageOps", "torchvision.transforms.functional",
+    "os", "posixpath", "pathlib", "random", "numpy", "numpy.random", "torch", "PIL", "PIL.Image",
+    "PIL.ImageFilter", "PIL.ImageOps", "torchvision.transforms",
+    "torchvision.transforms.functional", "torchvision.transforms.v2",
 )  # fmt: skip
 FOREIGN = (*LIBRARIES, "torch", "numpy", "builtins")
 MOST = 1000  # items of a loop
-
-
-class Own(list[object]):
-    """A list that the followed function has made, and may change."""
+PLAIN = (bool, int, float, str, list, tuple, dict)
 
 
 class Builtin(NamedTuple):
@@ -41,13 +41,28 @@ class Builtin(NamedTuple):
             made = items(values[0]) if len(values) == 1 else []
             return Own(made) if self.function is list else tuple(made)
         if self.function is len and len(values) == 1:
-            return len(items(values[0]))
+            plain = type(values[0]) in (list, tuple, dict)
+            return len(values[0] if plain else items(values[0]))
+        if self.function is isinstance and len(values) == 2:
+            return _is_instance(*values)
         if any(type(value) not in (int, float) for value in values):
             raise UnclearError("")
         try:
             return self.function(*values)
         except (TypeError, ValueError, OverflowError):
             raise UnclearError("") from None
+
+
+def _is_instance(value: object, kinds: object) -> bool:
+    """As isinstance: of an image, whether it is Pillow's or a tensor."""
+    asked = kinds if isinstance(kinds, tuple) else (kinds,)
+    if isinstance(value, Picture):
+        image, array = sys.modules["PIL.Image"].Image, np.ndarray
+        if all(any(kind is known for known in (torch.Tensor, image, array)) for kind in asked):
+            return any(kind is (torch.Tensor if value.is_tensor else image) for kind in asked)
+    elif type(value) in PLAIN and all(any(kind is one for one in PLAIN) for kind in asked):
+        return isinstance(value, tuple(kind for kind in asked if isinstance(kind, type)))
+    raise UnclearError("it asks for a class")
 
 
 def bound(
@@ -77,7 +92,11 @@ def bound(
 
 def forked(env: dict[str, object]) -> dict[str, object]:
     """The variables for another way on: its own lists are copied, each once."""
-    copies = {id(value): Own(value) for value in env.values() if isinstance(value, Own)}
+    copies: dict[int, object] = {}
+    for value in env.values():
+        if isinstance(value, (Own, OwnDict)):
+            copy = copies.setdefault(id(value), type(value)(value))  # type: ignore[arg-type]
+            vars(copy).update(vars(value))
     return {name: copies.get(id(value), value) for name, value in env.items()}
 
 
@@ -152,7 +171,7 @@ def items(value: object) -> list[object]:
 def item(value: object, key: object) -> object:
     if isinstance(value, Picture):
         raise UnclearError("it reads an image's pixels")
-    if type(value) in (list, tuple, Own, dict) and type(key) in (int, str):
+    if type(value) in (list, tuple, Own, dict, OwnDict) and type(key) in (int, str):
         try:
             return value[key]  # type: ignore[index]  # a list, a tuple or a dict
         except (LookupError, TypeError):

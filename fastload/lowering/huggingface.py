@@ -9,6 +9,7 @@ from fastload.dataset import Dataset
 from fastload.errors import SourceError, UsageError
 from fastload.lowering.chain import known_pictures
 from fastload.lowering.names import is_a, type_name
+from fastload.plan import forms
 from fastload.plan.pipeline import Pipeline
 from fastload.sources import FileSource, Source, Subset, read, seek
 from fastload.sources.mapped import SpanSource, check_whole, spans
@@ -80,7 +81,9 @@ def from_huggingface(
         raise UsageError(
             f"{WHERE}: column {image} is {feature!r}, want Image() or Image(mode='RGB')"
         )
-    return Dataset(Pipeline(_source(dataset, image, label), *known_pictures(transform)))
+    ops, views, form, _ = known_pictures(transform)
+    source = _source(dataset, image, label)
+    return Dataset(Pipeline(source, ops, views, form=forms.of_pair(form)))
 
 
 def _source(dataset: Any, image: str, label: str) -> Source:

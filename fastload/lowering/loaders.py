@@ -31,6 +31,7 @@ def stacks(collate_fn: object, pipeline: Pipeline | None) -> bool:
     if (
         pipeline is None
         or pipeline.views
+        or pipeline.form is not None
         or collate_fn is not getattr(sys.modules.get(TIMM), "fast_collate", None)
     ):
         return False

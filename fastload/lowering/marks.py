@@ -15,7 +15,7 @@ from torch.utils.data import ConcatDataset, Subset
 
 from fastload import _native
 from fastload.dataset import Dataset
-from fastload.lowering import arrays, masks, reach
+from fastload.lowering import arrays, masks, own, reach
 from fastload.lowering.chain import lower_parts, lower_pictures
 from fastload.lowering.datasets import transforms_of
 from fastload.lowering.folders import kind_of
@@ -96,6 +96,7 @@ def _watched(dataset: object, around: tuple[int, ...] = ()) -> Iterator[object]:
 def _of_files_or_arrays(dataset: object) -> Iterator[object]:
     kind, held = kind_of(dataset), getattr(dataset, "__dict__", {})
     if kind is None and not arrays.knows(dataset):
+        yield Equal(own.facts(dataset))
         return
     loader = held.get("loader")
     yield from (Equal(altered(dataset)), Equal(image_backend()))

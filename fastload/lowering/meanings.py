@@ -1,8 +1,10 @@
 """What calls mean that users' functions make: Pillow's on an image, and random numbers."""
 
+import ast
 import random
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import FunctionType
 
 import numpy as np
@@ -11,8 +13,12 @@ import torch
 from fastload import transforms
 from fastload.lowering import reach
 from fastload.lowering.codes import codes
+from fastload.lowering.holding import items
+from fastload.lowering.names import classes
 from fastload.lowering.pictures import Picture, UnclearError, Uniform
+from fastload.lowering.sets import Stack, stacked
 from fastload.transforms import Op
+from fastload.transforms.arithmetic import Arithmetic
 from fastload.transforms.blur import PillowBlur
 
 Values = Sequence[object]
@@ -20,7 +26,10 @@ Named = dict[str, object]
 # As they are when fastload is imported: a program may put others in their place.
 _UNIT = (random.random, np.random.rand, np.random.random, np.random.random_sample)
 _BETWEEN = (random.uniform, np.random.uniform)
-_TORCHS = torch.rand
+_TORCHS, _STACK = torch.rand, torch.stack
+ARITHMETIC = ("add", "sub", "mul", "div")
+IN_PLACE = tuple(f"{name}_" for name in ARITHMETIC)
+_OPERATORS = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"}
 _OF_ONE: dict[str, Op] = {
     "autocontrast": transforms.RandomAutocontrast(1.0),
     "equalize": transforms.RandomEqualize(1.0),
@@ -121,10 +130,59 @@ def filtered(picture: Picture, values: Values, named: Named) -> Picture:
     return pillows(picture, "filter").then([PillowBlur((values[0].low, values[0].high))])
 
 
-OF_IMAGES = (of_image_ops, of_functional)
+def of_torch(function: object, values: Values, named: Named) -> Stack | None:
+    """What torch.stack makes of a list of pictures; None for any other call."""
+    if function is not _STACK:
+        return None
+    first = dict(named).pop("dim", values[1] if len(values) == 2 else 0)
+    if not 1 <= len(values) <= 2 or set(named) - {"dim"} or first != 0:
+        raise UnclearError("it stacks along another dimension than the first")
+    return stacked(items(values[0]))
+
+
+def made(function: object, values: Values, named: Named) -> object:
+    """A transform of torchvision's that is made of plain values; None for any other call."""
+    if not isinstance(function, type) or function not in classes(function.__name__):
+        return None
+    plain = (bool, int, float, str, type(None))
+    if any(type(value) not in plain for value in (*values, *named.values())):
+        raise UnclearError("")
+    if changed := reach.changed(function):
+        raise UnclearError("; ".join(changed))
+    try:
+        out: object = function(*values, **named)
+    except Exception as error:  # noqa: BLE001  as it would be raised when the transform is called
+        raise UnclearError(f"it raises {type(error).__name__}") from None
+    return out
+
+
+def _of_tensor(name: str, picture: Picture, values: Values, named: Named) -> Picture:
+    """Arithmetic of a tensor and a number."""
+    if not picture.is_tensor or named or len(values) != 1:
+        raise UnclearError(f"it calls {name} of an image, or with more than a number")
+    plain = name.rstrip("_")
+    if values[0] is picture and plain == "add":
+        return picture.then([Arithmetic("mul", 2)])  # the same number, without rounding
+    return picture.then([Arithmetic(plain, number(values[0]))])
+
+
+def calculated(op: type[ast.operator], left: object, right: object) -> Picture:
+    """A sum, difference, product or quotient with a picture."""
+    name = _OPERATORS.get(op, "")
+    if isinstance(left, Picture) and name:
+        return _of_tensor(name, left, [right], {})
+    if isinstance(right, Picture) and name in ("add", "mul"):
+        return _of_tensor(name, right, [left], {})
+    if isinstance(right, Picture) and name == "sub" and right.is_tensor:
+        return right.then([Arithmetic("rsub", number(left))])
+    raise UnclearError("it calculates with an image")
+
+
+OF_IMAGES = (of_image_ops, of_functional, of_torch)
 METHODS: dict[str, Callable[[Picture, Values, Named], Picture]] = {
     "convert": convert,
     "filter": filtered,
+    **{name: partial(_of_tensor, name) for name in (*ARITHMETIC, *IN_PLACE)},
 }
 
 

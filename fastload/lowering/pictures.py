@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from fastload.spec import Json, Spec
+from fastload.spec import Json
 from fastload.transforms import Grayscale, Op, RandomApply, RandomChoice, RandomInvert, ToImage
 from fastload.transforms.kinds import Flip, Warp
 
@@ -159,12 +159,3 @@ def maybe(ops: tuple[Op, ...], p: float) -> list[Op]:
 def as_one(ops: tuple[Op, ...]) -> Op:
     """Ops as one of a group's: nothing is what is never done."""
     return ops[0] if len(ops) == 1 else RandomApply(ops or (RandomInvert(),), float(bool(ops)))
-
-
-def check_apart(pictures: Sequence[Picture]) -> None:
-    """Raise UnclearError for pictures that share a draw: natively each view draws its own."""
-    seen = set[Step]()
-    for picture in pictures:
-        if any(step in seen and step.op.draws(Spec()) for step in picture.steps):
-            raise UnclearError("its views share a draw; give each its own")
-        seen.update(picture.steps)

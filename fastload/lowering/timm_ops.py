@@ -16,6 +16,7 @@ from fastload.spec import Json
 from fastload.transforms import Op
 from fastload.transforms.base import filter_name
 from fastload.transforms.definitions import subpolicies, timm
+from fastload.transforms.timm_sizes import CenterCropOrPad, ResizeKeepRatio
 
 T = TypeVar("T")
 Shared = Json  # arguments of an op that its inner ops share: the filter and the fill
@@ -78,6 +79,19 @@ class _Crop(Protocol):
     size: tuple[int, int]
     scale: tuple[float, float]
     ratio: tuple[float, float]
+
+
+class _KeepRatio(Protocol):
+    """timm's ResizeKeepRatio."""
+
+    size: tuple[int, int]
+    longest: float
+    interpolation: object
+    random_scale_prob: float
+    random_scale_range: tuple[float, float]
+    random_scale_area: bool
+    random_aspect_prob: float
+    random_aspect_range: tuple[float, float]
 
 
 class _Typed(Protocol):
@@ -223,15 +237,7 @@ def _random_erasing(transform: _Erasing) -> Op:
 
 
 def _random_resized_crop(transform: _Crop) -> Op:
-    modes = transform.interpolation
-    names = (
-        tuple(map(filter_name, modes))
-        if isinstance(modes, (list, tuple))
-        else (filter_name(modes),)
-    )
-    if len(names) > 1 and names != timm.RANDOM:
-        raise ValueError(f"filters {', '.join(names)}")
-    chosen = "random" if len(names) > 1 else names[0]
+    chosen = _filter_name(transform.interpolation)
     return transforms.RandomResizedCrop(
         transform.size, transform.scale, transform.ratio, chosen, definition="timm"
     )
@@ -242,11 +248,32 @@ def _unscaled(transform: _Typed) -> tuple[Op, ...]:
 
 
 def _center_crop_or_pad(transform: _Window) -> Op:
-    if transform.padding_mode != "constant" or any(
-        transform.fill if isinstance(transform.fill, (list, tuple)) else (transform.fill,)
-    ):
-        raise ValueError(f"padding_mode {transform.padding_mode!r}, fill {transform.fill}")
-    return transforms.CenterCrop(transform.size)
+    fill = transform.fill
+    colours = tuple(fill) if isinstance(fill, (list, tuple)) else (fill,)
+    if transform.padding_mode == "constant" and not any(colours):
+        return transforms.CenterCrop(transform.size)
+    return CenterCropOrPad(transform.size, colours, transform.padding_mode)
+
+
+def _resize_keep_ratio(transform: _KeepRatio) -> Op:
+    return ResizeKeepRatio(
+        transform.size,
+        transform.longest,
+        _filter_name(transform.interpolation),
+        transform.random_scale_prob,
+        transform.random_scale_range,
+        transform.random_scale_area,
+        transform.random_aspect_prob,
+        transform.random_aspect_range,
+    )
+
+
+def _filter_name(modes: object) -> str:
+    """Of one filter, or of the two that timm draws from."""
+    names = tuple(map(filter_name, modes if isinstance(modes, (list, tuple)) else (modes,)))
+    if len(names) > 1 and names != timm.RANDOM:
+        raise ValueError(f"filters {', '.join(names)}")
+    return "random" if len(names) > 1 else names[0]
 
 
 MAKERS: dict[str, dict[str, Callable[[Any], Op | tuple[Op, ...]]]] = {
@@ -261,6 +288,7 @@ MAKERS: dict[str, dict[str, Callable[[Any], Op | tuple[Op, ...]]]] = {
         "MaybePILToTensor": lambda _: transforms.PILToTensor(),
         "MaybeToTensor": lambda _: transforms.ToTensor(),
         "RandomResizedCropAndInterpolation": _random_resized_crop,
+        "ResizeKeepRatio": _resize_keep_ratio,
         "ToNumpy": lambda _: transforms.PILToTensor(),  # a batch of it is the same tensor
         "ToTensor": _unscaled,
     },

@@ -6,10 +6,11 @@ import torch
 
 from fastload import transforms
 from fastload.errors import UsageError
-from fastload.lowering.names import Reasons, attribute, classes, type_name
+from fastload.lowering.names import Reasons, altered, attribute, classes, type_name
 from fastload.lowering.pictures import as_one, maybe
 from fastload.spec import Json
-from fastload.transforms import Op
+from fastload.transforms import CenterCrop, Op, RandomHorizontalFlip, RandomVerticalFlip
+from fastload.transforms.corners import CornerCrop
 from fastload.transforms.registry import OPS, named
 
 Arguments = Json
@@ -40,6 +41,25 @@ def ops(transform: object, lower: Lower) -> tuple[tuple[Op, ...], Reasons] | Non
     if name == "ToTensor" and (why := default_dtype(transform)):
         return (), why
     return (_single(kind, transform),), []
+
+
+def crops(transform: object) -> list[tuple[Op, ...]]:
+    """The ops of each picture of a FiveCrop or TenCrop; nothing for any other transform."""
+    name = type(transform).__name__
+    if name not in ("FiveCrop", "TenCrop") or type(transform) not in classes(name):
+        return []
+    if altered(transform):
+        return []
+    size = tuple(attribute(transform, "size"))
+    places = [
+        CornerCrop(size, bottom, right) for bottom in (False, True) for right in (False, True)
+    ]
+    five: list[tuple[Op, ...]] = [(place,) for place in (*places, CenterCrop(size))]
+    if name == "FiveCrop":
+        return five
+    upside_down = attribute(transform, "vertical_flip")
+    flip = RandomVerticalFlip(1.0) if upside_down else RandomHorizontalFlip(1.0)
+    return [*five, *((flip, *ops) for ops in five)]
 
 
 def _single(kind: type[Op], transform: object) -> Op:

@@ -1,6 +1,11 @@
 """Why a pipeline does not go with what a loader is asked for, before its ops are looked at."""
 
+from collections.abc import Sequence
+
+from fastload.plan import forms
+from fastload.plan.forms import Form
 from fastload.plan.pipeline import Pipeline
+from fastload.spec import Spec
 from fastload.transforms import Mix
 from fastload.transforms.mixing import class_problems
 
@@ -8,7 +13,9 @@ from fastload.transforms.mixing import class_problems
 def mix_problems(mix: Mix, pipeline: Pipeline) -> list[str]:
     """Why batches and labels of the pipeline cannot be mixed."""
     problems, source = mix.problems(), pipeline.source
-    if pipeline.views or pipeline.masks:
+    if pipeline.form is not None:
+        problems.append("the data set's batches are not [images, labels]; leave out mix")
+    elif pipeline.views or pipeline.masks:
         what = (
             "several pictures of an image (Views)" if pipeline.views else "masks in place of labels"
         )
@@ -31,3 +38,15 @@ def error_problems(on_error: str, pipeline: Pipeline, mix: Mix | None) -> list[s
     if on_error != "raise" and pipeline.masks:
         problems.append(f"on_error: {on_error!r} is not there for masks yet; use 'raise'")
     return problems
+
+
+def form_problems(form: Form | None, pictures: Sequence[Spec]) -> list[str]:
+    """Why pictures cannot be stacked as the form has it."""
+    kinds = [
+        {
+            (spec.channels, spec.height, spec.width, spec.dtype)
+            for spec in map(pictures.__getitem__, parts)
+        }
+        for parts in (() if form is None else forms.stacks(form))
+    ]
+    return ["the views that are stacked differ in size or type"] * any(len(k) > 1 for k in kinds)

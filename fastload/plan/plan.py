@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from fastload import progressive, rng
 from fastload.errors import PipelineError
 from fastload.plan import checks, placement, resizing
+from fastload.plan.forms import Form
 from fastload.plan.pipeline import Pipeline
 from fastload.plan.placement import HOST, Placement
 from fastload.plan.steps import Step, records, stackable
@@ -36,6 +37,7 @@ class Plan:
         masks: What a batch has in place of labels.
         mix: What becomes of finished batches, labels too.
         on_error: What a bad sample does to its batch: "raise", "substitute" or "skip".
+        form: Of a sample in a batch; None: [images, labels].
 
     Example:
         >>> import fastload
@@ -60,6 +62,7 @@ class Plan:
     masks: Masks | None = None
     mix: Mix | None = None
     on_error: str = "raise"
+    form: Form | None = None
 
     @property
     def pictures(self) -> tuple["Plan", ...]:
@@ -160,8 +163,14 @@ def plan(
             problems += [f"{progressive.WHERE}: {problem}" for problem in schedule.problems()]
         raise PipelineError([*problems, *others])
     whole = replace(
-        pictures[0], more=tuple(pictures[1:]), masks=pipeline.masks, mix=mix, on_error=on_error
+        pictures[0],
+        more=tuple(pictures[1:]),
+        masks=pipeline.masks,
+        mix=mix,
+        on_error=on_error,
+        form=pipeline.form,
     )
+    others += checks.form_problems(whole.form, [picture.out for picture in pictures])
     if wrong := [*(_schedule_problems(whole, schedule) if schedule else []), *others]:
         raise PipelineError(wrong)
     return whole

@@ -5,7 +5,7 @@ Names, defaults and arithmetic are torchvision v2's.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -217,7 +217,7 @@ class CenterCrop(Window):
     size: Any
 
     fast_decode = True
-    torchvision = ("size",)
+    torchvision: ClassVar[tuple[str, ...] | None] = ("size",)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", pair(self.size))

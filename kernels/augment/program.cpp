@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "body/augment_blur.h"
+#include "body/border.h"
 
 namespace fl::augment {
 namespace {
@@ -51,6 +52,17 @@ void check_blur(const Where& where, const Instruction& it, int height, int width
   }
 }
 
+// Mirrored px come from inside, so there has to be something.
+void check_border(const Where& where, const Instruction& it, int height, int width) {
+  const auto& a = it.arguments;
+  if (a[1] + a[3] > height || a[2] + a[4] > width)
+    refuse(where.text(), "what stands inside the border",
+           text(a[3]) + "x" + text(a[4]) + " px from row " + text(a[1]) + ", column " + text(a[2]),
+           "a part of " + std::to_string(height) + "x" + std::to_string(width) + " px");
+  if (static_cast<Border>(a[0]) != Border::kConstant && a[3] * a[4] == 0)
+    refuse(where.text(), "what stands inside the border", "nothing", "1 px or more");
+}
+
 // The program keeps a pointer into the caller's table, which must outlive it.
 const Function* find(const Where& where, double number, std::span<const Function> functions) {
   if (number >= static_cast<double>(functions.size()))
@@ -70,6 +82,7 @@ Instruction instruction(const Where& where, const double* row, int height, int w
   const auto named = ranges(out.code);
   for (size_t k = 0; k < named.size(); ++k) out.arguments[k] = checked(where, row[5 + k], named[k]);
   if (out.code == Code::kGaussianBlur) check_blur(where, out, height, width);
+  if (out.code == Code::kBorder) check_border(where, out, height, width);
   if (out.code == Code::kCustom) out.function = find(where, out.arguments[0], functions);
   return out;
 }

@@ -40,6 +40,9 @@ namespace fl::augment {
   X(Hue, {"turn", 0, 255, true})                            /* of 256 */                         \
   X(BoxBlur, {"radius across", 0, kMaxBoxRadius}, {"radius down", 0, kMaxBoxRadius},             \
     {"repetitions", 1, 16, true}) /* radius: px */                                               \
+  /* What lies around an image that stands in this one: `kind` is body/border.h's */              \
+  X(Border, {"kind", 0, 3, true}, {"top", 0, kMaxSide, true}, {"left", 0, kMaxSide, true},       \
+    {"height", 0, kMaxSide, true}, {"width", 0, kMaxSide, true}) /* px */                        \
   X(Start, )                                                                                     \
   X(Add, {"weight", -1e6, 1e6})   /* of the image in the sum; the image is the start again */    \
   X(Sum, )                        /* the image is the sum, cut to uint8 */                       \

@@ -21,6 +21,7 @@
 #include "augment/point.h"
 #include "augment/steps.h"
 #include "body/augment_tables.h"
+#include "body/border.h"
 #include "body/keyed.h"
 
 namespace fl::augment {
@@ -58,6 +59,7 @@ class Machine {
   void warp(const Instruction& it);
   void gaussian_blur(const Instruction& it);
   void box_blur(const double* a);
+  void border(const Instruction& it);
   void start();
   void add(float weight);
   void end_sum(Code code, float weight);
@@ -152,6 +154,32 @@ void Machine::box_blur(const double* a) {
     for (int k = 0; k < static_cast<int>(a[2]) && box.inner != 1 << 24; ++k)
       replace(
           [&](const Image& in, const Pixels& out) { passes_.box(in, box, down, work_.rows, out); });
+  }
+}
+
+// In place: what lies beyond shows px from inside, or the fill.
+void Machine::border(const Instruction& it) {
+  const auto how = static_cast<Border>(it.arguments[0]);
+  const Inside in = inside_of(it.arguments.data());
+  const size_t line = static_cast<size_t>(image_.width) * kChannels;
+  const auto fill_row = [&](int y, int from, int to) {
+    for (int x = from; x < to; ++x)
+      std::memcpy(image_.row(y) + x * kChannels,
+                  how == Border::kConstant
+                      ? it.fill.data()
+                      : image_.row(y) + (in.left + shown(how, x - in.left, in.width)) * kChannels,
+                  kChannels);
+  };
+  for (int y = in.top; y < in.top + in.height; ++y) {
+    fill_row(y, 0, in.left);
+    fill_row(y, in.left + in.width, image_.width);
+  }
+  for (int y = 0; y < image_.height; ++y) {
+    if (y >= in.top && y < in.top + in.height) continue;
+    if (how == Border::kConstant)
+      fill_row(y, 0, image_.width);
+    else
+      std::memcpy(image_.row(y), image_.row(in.top + shown(how, y - in.top, in.height)), line);
   }
 }
 

@@ -48,6 +48,9 @@ FL_HD void run_step(Machine& machine, Code code, const double* a, const Step& it
     case Code::kBoxBlur:
       machine.flush();
       return machine.box_blur(a);
+    case Code::kBorder:
+      machine.flush();
+      return machine.border(it);
     case Code::kStart:
       machine.flush();
       return machine.start();

@@ -117,6 +117,11 @@ void mend(double* row, const Picture& picture, bool& started) {
     *to++ = range.whole ? std::floor(value) : value;
   }
   if (code == Code::kCustom) row[5] = std::fmod(row[5], 2);
+  for (int axis = 0; axis < 2 && code == Code::kBorder; ++axis) {
+    const double side = axis == 0 ? picture.height : picture.width;
+    row[6 + axis] = std::min(row[6 + axis], side - 1);
+    row[8 + axis] = std::clamp(row[8 + axis], 1.0, side - row[6 + axis]);
+  }
   for (int axis = 0; axis < 2 && code == Code::kGaussianBlur; ++axis) {
     const int most = 2 * (axis == 0 ? picture.width : picture.height) - 1;
     row[5 + axis] = static_cast<int>(std::min<double>(row[5 + axis], most)) | 1;

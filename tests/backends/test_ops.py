@@ -68,10 +68,12 @@ def test_grey_images_leave_with_one_channel(folder):
 
 
 REASONS = {
-    "op 2 (Pad) pads with (0, 1, 0); the native engine pads with black": [T.Resize((30, 40)),
-    T.Pad(3, (0, 1, 0))],
-    "op 2 (RandomCrop) has padding_mode 'reflect'; the native engine pads with black": [
-        T.Resize(50), T.RandomCrop(40, padding=3, padding_mode="reflect"),
+    "op 2 (RandomCrop) has padding_mode 'reflect' and 30 px of padding; natively that wants a "
+    "height of 61 px or more": [
+        T.Resize(50), T.RandomCrop(40, padding=30, padding_mode="reflect"),
+    ],
+    "op 2 (RandomCrop) has padding_mode 'edge' before another window": [
+        T.Resize(50), T.RandomCrop(60, pad_if_needed=True, padding_mode="edge"), T.CenterCrop(40),
     ],
     "op 3 (RandomCrop) may reach beyond op 2 (CenterCrop); one window is what a record holds": [
         T.Resize(50), T.CenterCrop(40), T.RandomCrop(40, padding=3),
@@ -94,8 +96,8 @@ REASONS = {
     "op 2 (RandomAffine) has scale (0.0001, 1); the native engine scales by 0.001 or more": [
         T.Resize((20, 30)), T.RandomAffine(5, scale=(0.0001, 1)),
     ],
-    "op 2 (Grayscale) leaves one channel; the native engine stores three": [T.RandomResizedCrop(24),
-    T.Grayscale()],
+    "op 3 (RandomEqualize) comes after one channel is left": [T.RandomResizedCrop(24),
+    T.Grayscale(), T.RandomEqualize()],
     "CROP and AUGMENT make 301 steps, want up to 256": [T.RandomResizedCrop(24),
     *[T.RandAugment(15)] * 20],
     "op 4 (ColOut) drops rows and columns after op 3 (RandomErasing); natively it comes before": [

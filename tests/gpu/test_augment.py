@@ -69,6 +69,8 @@ def programs_of(name, height, width):
             for k in kernels
             if k[0] // 2 < width and k[1] // 2 < height
         ]
+    if name == "Border":
+        return [[instruction(name, kind, height // 3, 0, 1, width)] for kind in range(4)]
     if name in ("Start", "Add", "Sum", "Mix", "Blend"):
         chain = [
             instruction("Start"),
@@ -179,7 +181,7 @@ def test_policies_are_the_cpus(op, size):
 def test_long_programs_are_the_cpus(size):
     """More images than run at a time, so that blocks take several, with a workspace and without."""
     rng = np.random.default_rng(5)
-    single = [rows for name in _native.INSTRUCTIONS[:19] for rows in programs_of(name, *size)]
+    single = [rows for name in _native.INSTRUCTIONS[:20] for rows in programs_of(name, *size)]
     count = 1200 if size[0] < 100 else 300
     for first in ([instruction("Start")], []):
         chosen = rng.integers(len(single), size=(count, 4))

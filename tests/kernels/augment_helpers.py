@@ -44,6 +44,16 @@ def every_image() -> list[NDArray[np.uint8]]:
     return [image for size in SIZES for image in images(*size).values()]
 
 
+def border_parts(height: int, width: int) -> list[tuple[int, int, int, int]]:
+    """What stands inside a border: top, left, height and width, px."""
+    y, x = (height - 1) // 3, (width - 1) // 2
+    return [
+        (0, 0, height, width), (0, 0, 1, 1), (height - 1, width - 1, 1, 1),
+        (y, x, height - y, width - x), (0, 0, height - y, width - x),
+        (y, x, max(1, height - 2 * y), max(1, width - 2 * x)),
+    ]  # fmt: skip
+
+
 def affine_maps(height: int, width: int, seed: int) -> list[list[float]]:
     """Turns, shears, scales, shifts, mirrors, and maps that leave the image or come from far
     away.

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 from PIL import Image, ImageEnhance, ImageFilter, ImageOps
 
-from .augment_helpers import FILTERS, affine_maps, augmented, every_image, images, instruction
+from .augment_helpers import (
+    FILTERS,
+    affine_maps,
+    augmented,
+    border_parts,
+    every_image,
+    images,
+    instruction,
+)
 
 FACTORS = (-0.7, 0, 0.01, 0.1, 1 / 3, 0.5, 0.9, 1, 1.05, 1.9, 3.7, 9.99)
 PILLOWS = {
@@ -49,6 +57,26 @@ def test_colours_are_pillows(name, arguments, pillow, target):
         np.testing.assert_array_equal(
             augmented(image, instruction(name, *arguments), target=target), want
         )
+
+
+@both
+@pytest.mark.parametrize("kind", range(4))
+def test_borders_are_numpys(kind, target):
+    fill = (7, 250, 99)
+    mode = ("constant", "edge", "reflect", "symmetric")[kind]
+    for image in every_image():
+        height, width, _ = image.shape
+        for part in border_parts(height, width):
+            top, left, high, wide = part
+            inside = image[top : top + high, left : left + wide]
+            beyond = [(top, height - top - high), (left, width - left - wide)]
+            options = {"constant_values": 0} if mode == "constant" else {}
+            want = np.pad(inside, [*beyond, (0, 0)], mode=mode, **options)
+            if mode == "constant":
+                want = np.full_like(image, fill)
+                want[top : top + high, left : left + wide] = inside
+            got = augmented(image, instruction("Border", kind, *part, fill=fill), target=target)
+            np.testing.assert_array_equal(got, want, err_msg=f"{image.shape} {part}")
 
 
 @both

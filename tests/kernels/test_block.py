@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fastload import _native as native
 
-from .augment_helpers import FILTERS, SIZES, affine_maps, images, instruction
+from .augment_helpers import FILTERS, SIZES, affine_maps, border_parts, images, instruction
 from .test_augment_programs import colour_ops, image_of, mixing_ops, space_ops
 
 block = pytest.importorskip(
@@ -100,6 +100,17 @@ def test_warps(size, name, sampling):
             image,
             *([instruction(name, *a, *tilt, sampling=sampling, fill=(7, 250, 99))] for a in maps),
         )
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_borders(size):
+    for image in images(*size).values():
+        rows = [
+            instruction("Border", kind, *part, fill=(7, 250, 99))
+            for kind in range(4)
+            for part in border_parts(*size)
+        ]
+        check(image, *([row] for row in rows))
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)

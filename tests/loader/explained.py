@@ -1,9 +1,12 @@
 """What `explain()` says of a loader that PyTorch's own engine runs."""
 
+from fastload.loader import explaining
+
 FIRST = "PyTorch's own engine, with fastload's decoding of the JPEGs that it opens:"
 
 
 def own(*reasons: str, native: str = "") -> str:
     """All of its lines, with these reasons, and the steps that are native all the same."""
     first = f"{FIRST[:-1]}, and native {native}:" if native else FIRST
-    return "\n".join([first, *(f"  {reason}" for reason in reasons)])
+    tier = explaining.TIERS[2 if native else 3]
+    return "\n".join([first, f"  {tier}", *(f"  {reason}" for reason in reasons)])

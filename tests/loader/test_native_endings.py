@@ -176,6 +176,10 @@ def test_images_of_another_mode_are_the_users_steps_own(folder, stored):
     steps = [*HEAD, transforms.Lambda(greyed), Rgb(), *END]
     check(ImageFolder(folder, transforms.Compose(steps)))
     assert len(stored) == 12
-    ones = [*HEAD, transforms.Lambda(lambda image: image.convert("L")), transforms.ToTensor()]
+    ones = [
+        *HEAD,
+        transforms.Lambda(lambda image: image.copy().convert("L")),
+        transforms.ToTensor(),
+    ]
     check(ImageFolder(folder, transforms.Compose([*ones, transforms.Normalize((0.5,), (0.2,))])))
     assert len(stored) == 12

@@ -50,7 +50,7 @@ def pictures(transform):
     ids=lambda it: type(it).__name__,
 )
 def test_views_of_every_writing(transform, views):
-    assert pictures(transform) == ((), tuple(views), [])
+    assert pictures(transform) == ((), tuple(views), None, [])
 
 
 BLUR = PillowBlur((0.1, 2.0))

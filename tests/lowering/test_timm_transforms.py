@@ -1,6 +1,8 @@
 """timm's transforms become ops with the same arguments, or a reason is told."""
 
+import numpy as np
 import pytest
+from PIL import Image
 from timm.data import auto_augment, random_erasing
 from timm.data import transforms as timm_transforms
 from torchvision.transforms.functional import InterpolationMode
@@ -102,12 +104,24 @@ def test_timms_small_ones(theirs, ours):
     assert lower_transform(theirs) == (ours, [])
 
 
-def test_timms_other_paddings_are_not_taken():
-    text = (
-        "timm.data.transforms.CenterCropOrPad has an argument that fastload does not take "
-        "(padding_mode 'reflect', fill 0)"
-    )
-    assert lower_transform(timm_transforms.CenterCropOrPad(9, padding_mode="reflect"))[1] == [text]
+@pytest.mark.parametrize("mode", ["constant", "edge", "reflect"])
+@pytest.mark.parametrize("size", [(19, 23), (60, 70), (40, 25)])
+def test_timms_paddings_are_timms(size, mode, make_image):
+    image = Image.fromarray(make_image(31, 47, 3))
+    theirs = timm_transforms.CenterCropOrPad(size, fill=(9, 80, 250), padding_mode=mode)
+    ((ours,), why) = lower_transform(theirs)
+    assert not why
+    assert np.array_equal(np.asarray(ours(image)), np.asarray(theirs(image)))
+
+
+@pytest.mark.parametrize("longest", [0.0, 0.4, 1.0])
+@pytest.mark.parametrize("size", [(31, 47), (47, 31), (33, 33)])
+def test_timms_sizes_that_keep_the_ratio_are_timms(size, longest, make_image):
+    image = Image.fromarray(make_image(*size, 3))
+    theirs = timm_transforms.ResizeKeepRatio((20, 30), longest, "bicubic")
+    ((ours,), why) = lower_transform(theirs)
+    assert not why
+    assert np.array_equal(np.asarray(ours(image)), np.asarray(theirs(image)))
 
 
 def test_timms_training_transform_is_lowered_whole():

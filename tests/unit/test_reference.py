@@ -122,7 +122,7 @@ def test_arguments_are_the_extensions():
 
 
 def test_every_code_is_drawn_or_written_by_the_engine():
-    written = {"Affine", "Perspective", "FlipX", "FlipY", "BoxBlur", "Start", "Grayscale"}
+    written = {"Affine", "Perspective", "FlipX", "FlipY", "BoxBlur", "Start", "Grayscale", "Border"}
     assert set(CODES) == DRAWN | written
     assert not DRAWN & written
 

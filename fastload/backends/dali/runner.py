@@ -70,6 +70,10 @@ def _unsupported(plan: Plan) -> list[str]:
     reasons += crop.unsupported(crops) + [
         reason for step in crops for reason in crop_problems(step)
     ]
+    reasons += [
+        f"{step.label} shows a border that is not black; use backend='native'"
+        for step in crop.borders(crops)
+    ]
     reasons += augment.unsupported(plan.stage(Stage.AUGMENT))
     reasons += [reason for step in plan.stage(Stage.AUGMENT) for reason in _augment_problems(step)]
     return reasons + store_problems(plan)

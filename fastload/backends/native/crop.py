@@ -10,9 +10,11 @@ from fastload.backends.native import instructions
 from fastload.plan.plan import Plan
 from fastload.plan.steps import Step
 from fastload.spec import Array, Floats, Ints, Spec, Stage
-from fastload.transforms import RandomAffine
+from fastload.transforms import Op, Pad, RandomAffine, RandomCrop
 from fastload.transforms.kinds import Flip, Region, Warp, Window
 from fastload.transforms.matrices import IDENTITY
+from fastload.transforms.padding import MODES
+from fastload.transforms.timm_sizes import CenterCropOrPad
 
 BOX, RESIZED, WINDOW, FLIP, SCALE = slice(0, 4), slice(4, 6), slice(6, 8), 8, 9
 FLIPS = ("FlipY", "FlipX")  # instructions, by a flip's axis
@@ -45,7 +47,39 @@ def unsupported(steps: tuple[Step, ...]) -> list[str]:
         else:
             reasons.append(f"{step.label} is not written natively")
         before.append(step)
-    return reasons
+    return reasons + [reason for step in borders(steps) for reason in _border_problems(step, steps)]
+
+
+def borders(steps: tuple[Step, ...]) -> list[Step]:
+    """The windows that may show something else than black beyond the image."""
+    return [
+        step
+        for step in steps
+        if isinstance(step.op, Window)
+        and (step.op.padding_mode != "constant" or any(step.op.colour()))
+        and not step.op.stays_inside(step.spec)
+    ]
+
+
+def _border_problems(step: Step, steps: tuple[Step, ...]) -> list[str]:
+    """Mirrored px are taken from what the last window shows, so it must show all of them."""
+    op = step.op
+    if not isinstance(op, Window) or op.padding_mode == "constant":
+        return []
+    later = [s for s in steps if isinstance(s.op, Window) and s.number > step.number]
+    # Before others, only what says how much it pads; of the last window, all is seen that it pads.
+    before = (Pad, RandomCrop) if not getattr(op, "pad_if_needed", False) else ()
+    if type(op) not in (before if later else (Pad, RandomCrop, CenterCropOrPad)):
+        return [f"{step.label} has padding_mode {op.padding_mode!r} before another window"]
+    shown = [s.op.out_spec(s.spec) for s in ([step] if type(op) is RandomCrop else []) + later]
+    left, top, right, bottom = getattr(op, "padding", None) or (0, 0, 0, 0)
+    for side, widest in (("height", max(top, bottom)), ("width", max(left, right))):
+        least = widest + 1 if op.padding_mode == "edge" else 2 * widest + 1
+        sizes = [getattr(spec, side) or 0 for spec in shown] if widest else []
+        if sizes and min(sizes) < least:
+            what = f"padding_mode {op.padding_mode!r} and {widest} px of padding"
+            return [f"{step.label} has {what}; natively that wants a {side} of {least} px or more"]
+    return []
 
 
 def _window_problems(step: Step, op: Window, before: list[Step]) -> list[str]:
@@ -56,21 +90,10 @@ def _window_problems(step: Step, op: Window, before: list[Step]) -> list[str]:
                 "last size"
             )
         ]
-    if op.stays_inside(step.spec):
+    windows = [s for s in before if isinstance(s.op, Window)]
+    if op.stays_inside(step.spec) or not windows:
         return []
-    reasons = []
-    if op.padding_mode != "constant":
-        reasons.append(
-            f"{step.label} has padding_mode {op.padding_mode!r}; the native engine pads with black"
-        )
-    elif any(op.colour()):
-        fill = getattr(op, "fill", op.colour())
-        reasons.append(f"{step.label} pads with {fill}; the native engine pads with black")
-    if windows := [s for s in before if isinstance(s.op, Window)]:
-        reasons.append(
-            f"{step.label} may reach beyond {windows[-1].label}; one window is what a record holds"
-        )
-    return reasons
+    return [f"{step.label} may reach beyond {windows[-1].label}; one window is what a record holds"]
 
 
 def _warp_problems(label: str, op: Warp) -> list[str]:
@@ -131,7 +154,25 @@ def fold(steps: tuple[Step, ...], records: list[Array], sizes: Ints) -> tuple[In
             start += np.where(flips, window - record[:, :2] - record[:, 2:4], record[:, :2])
             window = record[:, 2:4]
     out[:, WINDOW], out[:, FLIP] = start, flips[:, 1]
+    for step in borders(steps):
+        rows.insert(0, _border(step.op, start, window, out[:, RESIZED], flips))
     return out, [instructions.switched("FlipY", flips[:, 0]), *rows] if flips[:, 0].any() else rows
+
+
+def _border(op: Op, start: Ints, window: Array, sizes: Ints, flips: Array) -> Floats:
+    """Instructions [N, 13] for what windows [N, 2] show beyond images of `sizes`, both then
+    flipped.
+    """
+    first = np.clip(-start, 0, window)
+    end = np.clip(sizes - start, first, window)
+    first, end = np.where(flips, window - end, first), np.where(flips, window - first, end)
+    kind = MODES.index(getattr(op, "padding_mode", MODES[0]))
+    out = instructions.switched("Border", np.any(end - first < window, axis=1))
+    arguments = np.concatenate([first, end - first], axis=1)
+    out[:, instructions.FILL] = op.colour()
+    out[:, instructions.ARGUMENTS] = kind
+    out[:, instructions.ARGUMENTS + 1 : instructions.ARGUMENTS + 5] = arguments
+    return out
 
 
 def _warp(op: Warp, record: Floats) -> Floats:

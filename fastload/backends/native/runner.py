@@ -28,7 +28,11 @@ def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
     """Every reason why the native engine cannot run `plan`."""
     if _native.MISSING:
         return [_native.MISSING]
-    return plan.every(_unsupported) + cuda.unsupported(plan, plan.placement)
+    reasons = plan.every(_unsupported) + cuda.unsupported(plan, plan.placement)
+    one = any(picture.out.channels == 1 for picture in plan.pictures)
+    return reasons + ["images of one channel are stored by the CPU alone"] * (
+        one and device != "cpu"
+    )
 
 
 def _unsupported(plan: Plan) -> list[str]:

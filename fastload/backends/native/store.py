@@ -111,6 +111,8 @@ def unsupported(steps: tuple[Step, ...]) -> list[str]:
             )
         elif isinstance(step.op, RandomErasing):
             erasing = step
+            if step.spec.channels == 1 and step.op.value in KINDS:
+                reasons.append(f"{step.label} has noise of one channel; natively it has three")
     return reasons
 
 

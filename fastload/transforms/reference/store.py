@@ -6,6 +6,7 @@ from PIL import Image
 
 from fastload import rng
 from fastload.spec import Records
+from fastload.transforms.arithmetic import Arithmetic
 from fastload.transforms.base import ImageLike
 from fastload.transforms.erasing import KINDS, RandomErasing
 from fastload.transforms.kinds import Gather
@@ -51,6 +52,13 @@ def _convert_dtype(op: ConvertImageDtype, image: torch.Tensor, record: Records) 
 def _normalize(op: Normalize, image: torch.Tensor, record: Records) -> torch.Tensor:
     mean, std = (torch.tensor(v, dtype=image.dtype)[:, None, None] for v in (op.mean, op.std))
     return image.sub(mean).div_(std)
+
+
+@pixels.register
+def _arithmetic(op: Arithmetic, image: torch.Tensor, record: Records) -> torch.Tensor:
+    function = torch.rsub if op.kind == "rsub" else getattr(torch, op.kind)
+    out: torch.Tensor = function(image, op.number)
+    return out
 
 
 @pixels.register

@@ -6,6 +6,7 @@
 
 #include "body/augment_geometry.h"
 #include "body/augment_point.h"
+#include "body/border.h"
 #include "gpu/block/program.h"
 #include "gpu/block/threads.h"
 
@@ -136,6 +137,23 @@ FL_HD void nearest_affine(const Threads& threads, const Texture& in, const Op& o
   const FixedMap map(op.a);
   gathered(
       threads, in, op, [=](int x, int y) { return Source{map.column(x, y), map.line(x, y)}; }, out);
+}
+
+// In place: threads write px of the border, and read what stands inside.
+template <class Threads>
+FL_HD void border(const Threads& threads, uint8_t* image, int height, int width, const Op& op) {
+  const auto how = static_cast<Border>(op.a[0]);
+  const Inside in = inside_of(op.a);
+  const uint8_t fill[3] = {op.fill[0], op.fill[1], op.fill[2]};
+  each(threads, height * width, [=](int i) {
+    const int y = i / width, x = i % width;
+    if (in.holds(y, x)) return;
+    const uint8_t* from = fill;
+    if (how != Border::kConstant)
+      from = image + 3 * ((in.top + shown(how, y - in.top, in.height)) * width + in.left +
+                          shown(how, x - in.left, in.width));
+    copy_px(from, image + 3 * i);
+  });
 }
 
 // Affine and perspective, by whatever way the host has chosen.

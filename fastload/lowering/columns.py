@@ -1,0 +1,157 @@
+"""What a data set class of the user's reads for a sample, while its `__getitem__` is followed with
+a number that is not known: of each list that it looks into, a column with a value of every sample.
+"""
+
+import operator
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path, PosixPath
+from types import FunctionType
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from fastload.lowering import reach
+from fastload.lowering.holding import Builtin
+from fastload.lowering.names import image_backend
+from fastload.lowering.pictures import Picture, UnclearError
+
+FOLDER = "torchvision.datasets.folder"
+LOADERS = ("default_loader", "pil_loader")
+# Values whose arithmetic runs no code of the program's
+PLAIN = {str, int, float, bool, np.str_, PosixPath}
+OPERATORS = {"Add": operator.add, "Div": operator.truediv, "Mod": operator.mod}
+TYPES = (None, int, torch.int64)  # of labels
+Values = Sequence[object]
+
+
+class Index:
+    """The number of a sample."""
+
+
+class Column:
+    """A value of each sample."""
+
+    def __init__(self, rows: Sequence[object]) -> None:
+        self.rows = rows
+
+    def item(self, key: object) -> "Column":
+        """Of each. Raises UnclearError."""
+        kinds = set(map(type, self.rows))
+        if not kinds <= {tuple, list, dict} or type(key) not in (int, str):
+            raise UnclearError("it reads an item of what is no list of lists")
+        try:
+            return Column([row[key] for row in self.rows])  # type: ignore[index]
+        except (LookupError, TypeError):
+            raise UnclearError("it reads an item that is not there") from None
+
+    def unpacked(self) -> list[object]:
+        """Raises UnclearError."""
+        lengths = {len(row) if type(row) in (tuple, list) else -1 for row in self.rows}  # type: ignore[arg-type]
+        if len(lengths) != 1 or min(lengths) < 1:
+            raise UnclearError("it unpacks rows of different lengths")
+        return [self.item(place) for place in range(lengths.pop())]
+
+
+class Opened(NamedTuple):
+    """A file that is open, or Pillow's image of it."""
+
+    paths: Column
+    is_image: bool
+
+
+def looked_up(held: object, key: object) -> Column:
+    """`held[index]`, or an item of every row. Raises UnclearError."""
+    if isinstance(held, Column):
+        return held.item(key)
+    if type(held) in (list, tuple) and isinstance(held, (list, tuple)):
+        return Column(held)
+    if type(held) in (np.ndarray, torch.Tensor) and held.ndim == 1:  # type: ignore[attr-defined]
+        return Column(held)  # type: ignore[arg-type]
+    raise UnclearError(f"it looks a sample up in a {type(held).__qualname__}")
+
+
+def mapped(function: Callable[..., object], values: Values) -> Column:
+    """The function of each sample's values. Raises UnclearError."""
+    columns = [value.rows for value in values if isinstance(value, Column)]
+    kinds = set[type]().union(*(map(type, rows) for rows in columns))
+    kinds |= {type(value) for value in values if not isinstance(value, Column)}
+    if not kinds <= PLAIN or any(isinstance(value, Index) for value in values):
+        raise UnclearError("it calculates with a sample's number, or with what is no text")
+    count = len(columns[0])
+    parts = [value.rows if isinstance(value, Column) else [value] * count for value in values]
+    try:
+        return Column([function(*row) for row in zip(*parts, strict=True)])
+    except (TypeError, ValueError, ArithmeticError):
+        raise UnclearError("it calculates what is no text") from None
+
+
+def binary(name: str, left: object, right: object) -> Column:
+    if name not in OPERATORS:
+        raise UnclearError(f"it calculates by {name} with a sample's values")
+    return mapped(OPERATORS[name], [left, right])
+
+
+def called(function: object, values: Values, named: Mapping[str, object]) -> object:
+    """What a call with a sample's values is; None for any other call."""
+    first = values[0] if values else None
+    if isinstance(first, Index):
+        return False if function is torch.is_tensor and len(values) == 1 else None
+    if not any(isinstance(value, (Column, Opened)) for value in values):
+        return None
+    if isinstance(first, Opened):
+        is_open = not first.is_image and _is(function, "PIL.Image", "open")
+        return Opened(first.paths, True) if is_open and len(values) == 1 and not named else None
+    inner = function.function if isinstance(function, Builtin) else function
+    if inner is open and isinstance(first, Column):
+        return Opened(first, False) if list(values[1:]) == ["rb"] and not named else None
+    if inner in (str, int, os.path.join, os.fspath, Path) and not named:
+        return mapped(inner, values)
+    if len(values) != 1 or not isinstance(first, Column):
+        return None
+    if function in (torch.tensor, torch.as_tensor):
+        plain = set(named) <= {"dtype"} and any(named.get("dtype") is one for one in TYPES)
+        return first if plain else None
+    if not named and _is(function, "PIL.Image", "open"):
+        return Opened(first, True)
+    loads = not named and any(_is(function, FOLDER, name) for name in LOADERS)
+    return Opened(first, True) if loads and image_backend() == "PIL" else None
+
+
+def loads(function: object) -> bool:
+    """Whether a function gives an image of three channels, not only an open one."""
+    return any(_is(function, FOLDER, name) for name in LOADERS)
+
+
+def _is(function: object, module: str, name: str) -> bool:
+    """Whether it is this function of a library's, as its file has it."""
+    space = vars(sys.modules[module]) if module in sys.modules else {}
+    if function is not space.get(name):
+        return False
+    return reach.is_function(function, module, name) and not reach.changed(function)  # type: ignore[arg-type]
+
+
+def followable(function: FunctionType) -> bool:
+    """Whether a function of a library's may be followed as the user's: what a subclass of
+    torchvision's folders inherits.
+    """
+    home = getattr(sys.modules.get(FOLDER), "DatasetFolder", None)
+    held = vars(home).get(function.__name__) if isinstance(home, type) else None
+    fits = function is held and function.__name__ in ("__getitem__", "__len__")
+    return fits and reach.is_function(function, FOLDER, f"DatasetFolder.{function.__name__}")
+
+
+class Files:
+    """The one column of files whose images a data set opens."""
+
+    def __init__(self) -> None:
+        self.paths: Column | None = None
+
+    def picture(self, opened: Opened) -> Picture:
+        """Its image in three channels. Raises UnclearError for a second one."""
+        if self.paths is not None:
+            raise UnclearError("it opens several images, or one twice")
+        self.paths = opened.paths
+        return Picture()
