@@ -8,7 +8,7 @@ from dataclasses import dataclass
 WIDTH = 640  # px of a chart: on a phone its letters are still read
 ROW = 46  # px of a bar's row: its name and number stand above it
 LINE = 20  # px of each further line of its name
-LETTER = 10.0  # px, of a phone's letters
+LETTER = 12.0  # px, of a phone's bold letters
 EDGE = 16  # px left and right of the bars
 MOST = int((WIDTH - 2 * EDGE) / LETTER)  # letters of a line
 REACH = 1.5  # times the longest bar, to which ranges are drawn: one far value flattens no others
