@@ -1,14 +1,16 @@
 """Bar charts of the HTML report, as SVG."""
 
 import html
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 WIDTH = 640  # px of a chart: on a phone its letters are still read
 ROW = 46  # px of a bar's row: its name and number stand above it
-LETTER = 10.0  # px, of a phone's letters
+LINE = 20  # px of each further line of its name
+LETTER = 12.0  # px, of a phone's bold letters
 EDGE = 16  # px left and right of the bars
-MOST = 30  # letters of a name
+MOST = int((WIDTH - 2 * EDGE) / LETTER)  # letters of a line
 REACH = 1.5  # times the longest bar, to which ranges are drawn: one far value flattens no others
 LIMIT = "the dashed line is what the step alone could take"
 
@@ -34,8 +36,12 @@ def chart(title: str, bars: Sequence[Bar], limit: float | None = None) -> str:
     longest = min(max([bar.high or bar.value for bar in bars] + [most]), REACH * most)
     limit = limit if limit is not None and limit <= 4 * longest else None
     scale = (WIDTH - 2 * EDGE) / max(longest, limit or 0.0)
-    height = ROW * len(bars) + 12
-    rows = "".join(_row(bar, 6 + ROW * row, scale) for row, bar in enumerate(bars))
+    rows, height = "", 6
+    for bar in bars:
+        lines = _lines(bar)
+        rows += _row(bar, lines, height, scale)
+        height += ROW + LINE * (len(lines) - 1)
+    height += 6
     if limit is not None:
         x = EDGE + limit * scale
         rows += f'<line class="limit" x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{height}"/>'
@@ -47,10 +53,20 @@ def chart(title: str, bars: Sequence[Bar], limit: float | None = None) -> str:
     )
 
 
-def _row(bar: Bar, top: int, scale: float) -> str:
+def _lines(bar: Bar) -> list[str]:
+    """Of the bar's name; the last one has room for its number."""
+    lines = textwrap.wrap(bar.name, MOST) or [""]
+    return lines if len(lines[-1]) + 2 + len(bar.text) <= MOST else [*lines, ""]
+
+
+def _row(bar: Bar, lines: Sequence[str], top: int, scale: float) -> str:
+    out = "".join(
+        f'<text class="name" x="{EDGE}" y="{top + 15 + LINE * number}">{escaped(line)}</text>'
+        for number, line in enumerate(lines)
+        if line
+    )
+    top += LINE * (len(lines) - 1)
     middle, length, waits = top + 31, max(1.0, bar.value * scale), bar.waits * scale
-    name = bar.name if len(bar.name) <= MOST else bar.name[: MOST - 1] + "…"
-    out = f'<text class="name" x="{EDGE}" y="{top + 15}">{escaped(name)}</text>'
     out += (
         f'<text x="{WIDTH - EDGE}" y="{top + 15}" text-anchor="end">{escaped(bar.text)}</text>'
         f'<rect class="bar" x="{EDGE}" y="{top + 23}" width="{length:.1f}" height="16"/>'

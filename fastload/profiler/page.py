@@ -40,9 +40,13 @@ pre { overflow-x: auto; background: var(--card); border: 1px solid var(--line); 
   font-size: 12px; line-height: 1.4; overflow-wrap: normal; } summary { cursor: pointer; }
 table { border-collapse: collapse; width: 100%; font-size: 15px; }
 td, th { padding: 6px 10px 6px 0; text-align: left; vertical-align: top;
-  border-bottom: 1px solid var(--line); }
+  border-bottom: 1px solid var(--line); overflow-wrap: break-word; }
+td code { overflow-wrap: anywhere; }
 @media (max-width: 480px) { text { font-size: 20px; }
-  td, th { padding-right: 6px; font-size: 14px; } }
+  td, th { padding-right: 6px; font-size: 14px; }
+  .offers tr:first-child { display: none; } .offers td { display: block; border: none; padding: 0; }
+  .offers td[data-name]::before { content: attr(data-name) ": "; color: var(--soft); }
+  .offers tr { display: block; padding: 8px 0; border-bottom: 1px solid var(--line); } }
 @media print { body { max-width: none; background: #fff; }
   pre { white-space: pre-wrap; font-size: 9px; } svg { break-inside: avoid; } }
 """
@@ -50,6 +54,7 @@ KEY = (
     '<p class="soft"><span class="key" style="background: var(--bar)"></span>CPU'
     '<span class="key" style="background: var(--wait)"></span>waiting</p>'
 )
+OFFERED = ("training, images/s", "times today's", "how it is known", "cost")  # of each remedy
 EDGES = {"OK": "--good", "MODERATE": "--warn", "HIGH": "--bad"}
 
 
@@ -111,12 +116,13 @@ def _remedies(report: Report) -> str:
             one.cost,
         )
         rows += f"<tr><td>{escaped(one.name)}{how}</td>"
-        rows += "".join(f"<td>{escaped(cell)}</td>" for cell in cells) + "</tr>"
-    head = "".join(
-        f"<th>{name}</th>"
-        for name in ("", "training, images/s", "times today's", "how it is known", "cost")
-    )
-    return f"<h2>What to do</h2><table><tr>{head}</tr>{rows}</table>{more}"
+        rows += "".join(
+            f'<td data-name="{name}">{escaped(cell)}</td>'
+            for name, cell in zip(OFFERED, cells, strict=True)
+        )
+        rows += "</tr>"
+    head = "".join(f"<th>{name}</th>" for name in ("", *OFFERED))
+    return f'<h2>What to do</h2><table class="offers"><tr>{head}</tr>{rows}</table>{more}'
 
 
 def _sure(report: Report) -> str:

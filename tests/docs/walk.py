@@ -111,7 +111,8 @@ class Walker:
         self.child: subprocess.Popen[str] | None = None
 
     def close(self) -> None:
-        """End Python; see `contextlib.closing`."""
+        """End Python, and leave nothing of the walk's own; see `contextlib.closing`."""
+        self.state.unlink(missing_ok=True)
         if self.child and self.child.stdin and self.child.stdout:
             self.child.stdin.close()
             self.child.wait()
