@@ -14,7 +14,8 @@ PACKAGE = ROOT / "fastload"
 # The one place of this order. Lower layers first; what is in a layer imports from its own folder
 # and from layers before its own.
 LAYERS = (
-    ("errors", "_native", "attach"),
+    ("errors",),
+    ("_native", "attach"),
     ("system",),
     ("files", "spec"),
     ("rng", "measure"),
