@@ -5,7 +5,7 @@ covers the JPEG, and whatever the library itself gives or raises for all else.
 import functools
 import io
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,13 +23,14 @@ MOST = 1 << 26  # px; whether larger ones are decoded is the library's own quest
 UNCHANGED, RGB = 0, 3  # torchvision's modes in which three components stay three
 # Markers of JPEG: frame headers lie in a range with three others; a fill byte comes before a marker
 FRAMES, NO_FRAMES, FILL = (0xC0, 0xCF), (0xC4, 0xC8, 0xCC), 0xFF
+APP1, SCAN = 0xE1, 0xDA  # of EXIF; of what follows the header
 # Sampling of three components: 4:4:4, 4:2:2, 4:2:0. Where colours are subsampled in another way,
 # versions of libjpeg-turbo differ.
 USUAL = ((0x11, 0x11, 0x11), (0x21, 0x11, 0x11), (0x22, 0x11, 0x11))
 # OpenCV's flags: blue first, red first, and whether EXIF's orientation is passed over
 COLOR, COLOR_RGB, IGNORE_ORIENTATION = 1, 256, 128
 ORIENTATION, UPRIGHT = 274, (3, 1, 1)  # EXIF's number of it; one number of 16 bits, which is 1
-HEAD = 1 << 16  # bytes; EXIF's segment comes among the first
+HEAD = 1 << 16  # bytes, which is more than a segment has
 
 
 def decoded(data: Pixels, make: Callable[[int, int], Pixels]) -> bool:
@@ -51,17 +52,28 @@ def decoded(data: Pixels, make: Callable[[int, int], Pixels]) -> bool:
     return True
 
 
-def _factors(data: Pixels) -> tuple[int, ...]:
-    """The sampling factors of each component, as a JPEG's frame header has them.
+def _segments(data: Pixels) -> Iterator[tuple[int, int]]:
+    """Codes of the segments of a JPEG's header, and where their contents begin.
 
     data: with a header that was read already.
     """
     at = 2
     while at + 10 < len(data):
         code = int(data[at + 1])
+        if code == FILL:
+            at += 1
+            continue
+        if code == SCAN:
+            return
+        yield code, at + 4
+        at += 2 + int(data[at + 2]) * 256 + int(data[at + 3])
+
+
+def _factors(data: Pixels) -> tuple[int, ...]:
+    """The sampling factors of each component, as a JPEG's frame header has them."""
+    for code, at in _segments(data):
         if FRAMES[0] <= code <= FRAMES[1] and code not in NO_FRAMES:
-            return tuple(data[at + 11 : at + 11 + 3 * int(data[at + 9]) : 3].tolist())
-        at += 1 if code == FILL else 2 + int(data[at + 2]) * 256 + int(data[at + 3])
+            return tuple(data[at + 7 : at + 7 + 3 * int(data[at + 5]) : 3].tolist())
     return ()
 
 
@@ -142,11 +154,12 @@ def _by_flags(data: Pixels, flags: Any) -> Pixels | None:
 
 def _turned(data: Pixels) -> bool:
     """Whether EXIF asks for a turn, or has something that OpenCV may read in another way."""
-    head = data[:HEAD].tobytes()
-    at = head.find(b"Exif\0\0")
-    if at < 0:
-        return b"Exif" in head
-    tiff = head[at + 6 :]
+    exif = [at for code, at in _segments(data) if code == APP1 and _begins(data, at, b"Exif")]
+    if not exif:
+        return False
+    if len(exif) > 1 or not _begins(data, exif[0], b"Exif\0\0"):
+        return True
+    tiff = data[exif[0] + 6 : exif[0] + HEAD].tobytes()
     order = {b"II*\0": "<", b"MM\0*": ">"}.get(tiff[:4], "")
     try:
         (first,) = struct.unpack_from(f"{order}I", tiff, 4)
@@ -161,6 +174,10 @@ def _turned(data: Pixels) -> bool:
         )
     except struct.error:
         return True
+
+
+def _begins(data: Pixels, at: int, text: bytes) -> bool:
+    return data[at : at + len(text)].tobytes() == text
 
 
 def agrees(wrap: Wrap, call: Callable[[Call], Any], original: Call) -> bool:

@@ -46,7 +46,7 @@ def test_other_data_sets_run_as_in_torch():
 
 def test_an_overridden_class_is_never_lowered(folder):
     loader = fastload.DataLoader(MyFolder(folder, chain(v1.ToTensor())), 4)
-    assert "test_fallback.MyFolder is not one that fastload reads" in loader.explain()
+    assert "test_fallback.MyFolder is not one that fastload can follow" in loader.explain()
     assert next(iter(loader))[0].max() <= 0
 
 
