@@ -17,7 +17,7 @@ from benchmarks.ffcv import compare as ffcv
 from benchmarks.gpu import augment as device_augment
 from benchmarks.gpu import decode as device_decode
 from benchmarks.gpu import device
-from benchmarks.loaders import dali, limits, loader, storage
+from benchmarks.loaders import dali, limits, loader, overhead, storage
 from benchmarks.pages import backends, headline, parity, results
 from benchmarks.report import plot, row, table
 from fastload import demo_images
@@ -143,6 +143,18 @@ def run_limits(given: argparse.Namespace) -> bool:
     for text in wrong or ["all as claimed"]:
         print(f"benchmarks: limits: {text}", file=sys.stderr)
     return bool(wrong)
+
+
+def run_overhead(given: argparse.Namespace) -> None:
+    settings = overhead.Settings(
+        tuple(given.batch_sizes), batches=given.batches, repetitions=given.repetitions
+    )
+    settings.check()  # before images are made
+    with (
+        tempfile.TemporaryDirectory(prefix="fastload-benchmark-") as scratch,
+        progress("overhead", overhead.turns(settings), "runs") as advance,
+    ):
+        show(overhead.run(Path(scratch), settings, advance), given)
 
 
 def run_train(given: argparse.Namespace) -> None:
