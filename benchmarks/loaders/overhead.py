@@ -188,7 +188,8 @@ def row_of(case: tuple[str, str, int], costs: list[Cost], common: dict[str, Any]
     sample = Sample(tuple(cost.feeder + cost.consumer for cost in costs))
     return Row(
         "overhead", "fastload", settings, page_cache="warm", also=figures,
-        unit="ms of Python's CPU time per batch", reference=None, **measured(sample, None), **common,
+        unit="ms of Python's CPU time per batch", reference=None, **measured(sample, None),
+        **common,
     )  # fmt: skip
 
 

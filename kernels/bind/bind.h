@@ -49,6 +49,7 @@ void bind_device_programs(nb::module_& m);
 void bind_device_store(nb::module_& m);
 void bind_device_decode(nb::module_& m);
 void bind_single(nb::module_& m);
+void bind_draws(nb::module_& m);
 
 cpu::Target parse_target(const std::string& name);
 
