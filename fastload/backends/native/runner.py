@@ -7,13 +7,15 @@ does not take are decoded by Pillow, one by one, and join their batch (undecoded
 
 import operator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from fastload import _native
 from fastload.backends import foreign, mending
-from fastload.backends.native import augment, crop, cuda, instructions, store, undecoded
+from fastload.backends.native import augment, crop, cuda, store, undecoded
+from fastload.backends.native.drawing import Drawing
 from fastload.plan.bad_samples import Trouble
 from fastload.plan.placement import Placement
 from fastload.plan.plan import Plan, mix_records
@@ -117,27 +119,26 @@ class Picture:
         height, width = (self.height, self.width) if gpu else crop.final_size(self.plan.out)
         return (count, height, width, 3) if self.host_channels_last else (count, 3, height, width)
 
+    @cached_property
+    def drawing(self) -> Drawing:
+        return Drawing(self.plan, self.height, self.width)
+
     def draw(self, work: Work, sizes: Ints) -> Drawn:
         """Records for images of `sizes` int32 [N, 2], px; at full scale."""
-        of: dict[Stage, list[Array]] = {Stage.CROP: [], Stage.AUGMENT: [], Stage.STORE: []}
-        for step, record in zip(self.plan.steps, self.plan.records(work, sizes), strict=True):
-            of[step.stage].append(record)
-        rows, warps = crop.fold(self.plan.stage(Stage.CROP), of[Stage.CROP], sizes)
-        cropped = np.broadcast_to(np.array([self.height, self.width], np.int32), sizes.shape)
-        parts = [row[:, None] for row in warps] + augment.fold(
-            self.plan.stage(Stage.AUGMENT), of[Stage.AUGMENT], cropped
-        )
-        filters = crop.filters(self.plan.stage(Stage.CROP), of[Stage.CROP])
+        drawn = self.drawing.folded(work, sizes)
         crops = _native.CropRecords(
-            rows,
-            self.filter if filters is None else filters,
+            drawn.crops,
+            self.filter if drawn.filters is None else drawn.filters,
             self.height,
             self.width,
             pil.PASS_ORDER,
         )
-        how, joined = mix_records(self.plan, work), instructions.joined(parts)
-        programs = None if joined is None else _native.Programs(joined, self.functions)
-        lists = store.lists(self.plan.stage(Stage.STORE), of[Stage.STORE], how)
+        how = mix_records(self.plan, work)
+        programs = (
+            None if drawn.programs is None else _native.Programs(drawn.programs, self.functions)
+        )
+        partners = how.rows() if how and how.moves else None
+        lists = store.Lists(drawn.rows, drawn.columns, drawn.boxes, drawn.keys, partners)
         if not self.on_device:
             return Drawn(
                 crops, programs, store.records(self.host_channels_last, lists, self.tables), how
