@@ -17,13 +17,13 @@ from fastload.draws.cells import (
     STEPS,
     UNIFORM,
     Cell,
-    NotRecorded,
+    NotRecordedError,
     Outside,
     Recorder,
     used,
 )
 from fastload.draws.traced import Traced, traced, uniforms
-from fastload.spec import Array, Floats, Ints, Work
+from fastload.spec import Array, Floats, Ints, Longs, Work
 
 LISTED = ("pick", "argmax", "argsort", "sort")
 KINDS = {"i": "int32", "u": "uint32", "f": "float64", "b": "int32"}
@@ -119,14 +119,17 @@ class _Compiler:
 
 def _compiled(recorder: Recorder, outputs: Mapping[str, Traced], refusals: list[Cell], of: str,
               base: int) -> _native.Draws:  # fmt: skip
-    """A program of these outputs; of: which uniforms it has; base: what their op numbers begin at."""
+    """A program of these outputs.
+
+    of: which uniforms it has; base: what their op numbers begin at.
+    """
     ends = [cell for array in outputs.values() for cell in array.cells.flat]
     made = _Compiler(ends, refusals)
     drawn = [(base + cell.at[0], cell.at[1], made.at[cell]) for cell in made.inputs(of)]
     # A size or a given number that nobody needs has a register all the same.
     places = {(c.step, c.at): made.at[c] for c in made.cells if c.step in (SIZE, GIVEN)}
     spare = made.registers.several(1)
-    needs = any(step == SIZE for step, _ in places)
+    needs, given = any(step == SIZE for step, _ in places), recorder.given * (of == UNIFORM)
     return _native.Draws(
         registers=made.registers.count,
         steps=np.array(made.steps, np.int32).reshape(-1, 5),
@@ -134,9 +137,7 @@ def _compiled(recorder: Recorder, outputs: Mapping[str, Traced], refusals: list[
         constants=[(made.at[c], c.at) for c in made.cells if c.step == CONSTANT],
         uniforms=np.array(drawn, np.int32).reshape(-1, 3),
         sizes=[places.get((SIZE, axis), spare) for axis in (0, 1)] if needs else [],
-        given=[
-            places.get((GIVEN, n), spare) for n in range(recorder.given if of == UNIFORM else 0)
-        ],
+        given=[places.get((GIVEN, n), spare) for n in range(given)],
         refusals=[made.at[cell] for cell in refusals],
         outputs=[
             (KINDS[array.dtype.kind], [made.at[cell] for cell in array.cells.flat])
@@ -146,6 +147,13 @@ def _compiled(recorder: Recorder, outputs: Mapping[str, Traced], refusals: list[
     )
 
 
+# A program, samples and occurrences (or what stands for them), given numbers, and arrays to fill: as
+# `_native.Job.then` takes it
+Run = tuple[_native.Draws, Longs, Longs, Floats, list[Array]]
+NO_SIZES = np.zeros((1, 2), np.int32)
+NOTHING_GIVEN = np.zeros((1, 0))
+
+
 @dataclass(frozen=True)
 class _Part:
     """A program, and the arrays that it fills: name, shape without the samples, type."""
@@ -153,18 +161,11 @@ class _Part:
     draws: _native.Draws
     arrays: tuple[tuple[str, tuple[int, ...], str], ...]
 
-    def run(
-        self, work: Work, keys: tuple[Array, Array], sizes: Ints, given: Floats
-    ) -> dict[str, Array] | None:
-        samples, occurrences = keys
-        count = len(samples)
-        outs = [np.empty((count, int(np.prod(shape))), kind) for _, shape, kind in self.arrays]
-        if not self.draws.run(work.seed, work.epoch, samples, occurrences, sizes, given, outs):
-            return None
-        return {
-            name: out.reshape(count, *shape)
-            for (name, shape, _), out in zip(self.arrays, outs, strict=True)
-        }
+    def ready(self, keys: tuple[Longs, Longs], given: Floats) -> tuple[Run, dict[str, Array]]:
+        count = len(keys[0])
+        made = {name: np.empty((count, *shape), kind) for name, shape, kind in self.arrays}
+        flat = [array.reshape(count, -1) for array in made.values()]
+        return (self.draws, *keys, given, flat), made
 
 
 @dataclass(frozen=True)
@@ -176,24 +177,31 @@ class Recorded:
     outside: tuple[Outside, ...]
     given: int
 
-    def run(self, work: Work, sizes: Ints) -> dict[str, Array] | None:
-        """The arrays [N or 1, …] by name; None where NumPy has to draw this batch."""
-        out: dict[str, Array] = {}
+    def ready(self, work: Work) -> tuple[list[Run], dict[str, Array]]:
+        """What is to be run for a batch, and the arrays [N or 1, …] by name that it fills."""
+        runs: list[Run] = []
+        arrays: dict[str, Array] = {}
         if self.samples:
-            keys = (work.samples, work.occurrences)
-            found = self.samples.run(work, keys, sizes, self._given(work))
-            if found is None:
-                return None
-            out |= found
+            run, made = self.samples.ready((work.samples, work.occurrences), self._given(work))
+            runs.append(run)
+            arrays |= made
         if self.batch:
-            keys = rng.batch_key(work)
-            found = self.batch.run(work, keys, np.zeros((1, 2), np.int32), np.zeros((1, 0)))
-            if found is None:
+            run, made = self.batch.ready(rng.batch_key(work), NOTHING_GIVEN)
+            runs.append(run)
+            arrays |= made
+        return runs, arrays
+
+    def run(self, work: Work, sizes: Ints) -> dict[str, Array] | None:
+        """These arrays, filled; None where NumPy has to draw this batch."""
+        runs, arrays = self.ready(work)
+        for (draws, *rest), of_batch in zip(runs, (self.samples is None, True), strict=False):
+            px = NO_SIZES if of_batch else sizes
+            if not draws.run(work.seed, work.epoch, rest[0], rest[1], px, rest[2], rest[3]):
                 return None
-            out |= found
-        return out
+        return arrays
 
     def _given(self, work: Work) -> Floats:
+        """What others' functions make of the batch's uniforms: [N, given]."""
         out = np.empty((len(work), self.given))
         for each in self.outside:
             u = rng.sample_uniforms(work, each.op, 1 + max(each.columns))[:, list(each.columns)]
@@ -208,7 +216,7 @@ Drawing = Callable[[Callable[[int, int, bool], Floats], Ints], Mapping[str, Arra
 
 
 def record(drawing: Drawing) -> Recorded:
-    """What `drawing` does, as programs. Raises NotRecorded."""
+    """What `drawing` does, as programs. Raises NotRecordedError."""
     recorder = Recorder()
     cells = np.array([[recorder.cell(SIZE, at=axis) for axis in (0, 1)]], object)
     sizes: Any = Traced(recorder, cells, np.dtype(np.int32))
@@ -219,7 +227,7 @@ def record(drawing: Drawing) -> Recorded:
         if array is not None
     }
     if len(recorder.cells) > MOST:
-        raise NotRecorded(f"{len(recorder.cells)} numbers for each sample")
+        raise NotRecordedError(f"{len(recorder.cells)} numbers for each sample")
     parts: dict[str, dict[str, Traced]] = {UNIFORM: {}, BATCH: {}}
     for name, array in arrays.items():
         parts[_whose(array)][name] = array
@@ -239,5 +247,5 @@ def _whose(array: Traced) -> str:
     steps = {cell.step for cell in used(list(array.cells.flat))}
     own = bool(steps & {UNIFORM, SIZE, GIVEN})
     if own and BATCH in steps:
-        raise NotRecorded("a number that depends on a sample's draws and on the batch's")
+        raise NotRecordedError("a number that depends on a sample's draws and on the batch's")
     return BATCH if BATCH in steps else UNIFORM

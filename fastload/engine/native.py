@@ -4,6 +4,7 @@ epoch.
 
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import torch
 import torch.utils.data
@@ -14,14 +15,16 @@ from fastload.backends.base import Batch, Engine, WorkOrError
 from fastload.backends.native import gpu_decode
 from fastload.backends.native import runner as native
 from fastload.engine.epoch import Inline, Threaded, feeder
-from fastload.engine.flight import Feed, Launched, Ready, Started
+from fastload.engine.flight import Begun, Feed, Launched, Ready, Started
 from fastload.engine.slots import Ring
 from fastload.engine.uploading import Decoded, Gpu, Uploader
 from fastload.errors import BackendError, DeviceMemoryError
 from fastload.plan.bad_samples import Report
 from fastload.plan.placement import HOST, Chooser, Placement
 from fastload.plan.plan import targets
+from fastload.sources.base import Location
 from fastload.sources.collect import Indexes
+from fastload.sources.seek_views import View
 from fastload.spec import Array, Longs, Work
 from fastload.system import devices, room
 from fastload.system.threads import Threads
@@ -105,16 +108,31 @@ class NativeEngine(Engine):
         """The thread of an epoch, running."""
         return feeder(self, feed)
 
-    def start(self, job: _native.Job, work: Work) -> Started:
-        """Draw the records and start decoding into a slot."""
-        placement = self.chooser.choose(work.size)
-        runner = self._runner(work.size, placement)
-        batch = runner.draw(job, work)
-        count, sizes = len(batch.work), job.sizes
-        outs = [
+    def begin(self, work: Work, location: Location, seek: View) -> Begun:
+        """Start reading, and let the job go on by itself where it can."""
+        job = self.runner.begin(self.pool, work, location, seek)
+        if self.uploader or not self.pool.threads:
+            return Begun(job, work, None)
+        runner = self._runner(work.size, self.chooser.choose(work.size))
+        return Begun(job, work, runner.ahead(job, work, partial(self._slots, runner, len(work))))
+
+    def _slots(self, runner: native.Runner, count: int) -> list[Array]:
+        """Memory for a batch, of each picture."""
+        return [
             ring.take(picture.host_shape(count), picture.host_dtype)
             for ring, picture in zip(self.rings, runner.pictures, strict=True)
         ]
+
+    def start(self, begun: Begun) -> Started:
+        """Draw the records and start decoding into a slot."""
+        job, work, ahead = begun
+        placement = self.chooser.choose(work.size)
+        if ahead and job.drawn:
+            return Started(ahead, placement, work, None, None)
+        runner = self._runner(work.size, placement)
+        batch = runner.draw(job, work)
+        count, sizes = len(batch.work), job.sizes
+        outs = ahead.outs if ahead and count == len(work) else self._slots(runner, count)
         late, prepared = job.late.any(), None
         if self.uploader and placement.decode == "gpu":
             prepared = self.uploader.prepare(job, batch.drawn)
@@ -211,7 +229,7 @@ class NativeEngine(Engine):
         work = started.requested
         location = self.runner.plan.source.locate(work.samples)
         job = self.runner.begin(self.pool, work, location, self.view)
-        return self.complete(self.start(job, work))
+        return self.complete(self.start(Begun(job, work, None)))
 
     def _labels(self, started: Started) -> tuple[torch.Tensor, Longs | None, torch.Tensor | None]:
         """Of the batch: the target, the positions that are handed out (None: all), and `Work.valid`

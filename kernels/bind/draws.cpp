@@ -1,20 +1,19 @@
 // class Draws: a recorded program of what ops draw, see _native.pyi.
 //
 // It is checked once, when it is made: running it looks at nothing but values.
-#include "engine/draws.h"
+#include "bind/draws.h"
 
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <map>
 
 #include "base/error.h"
-#include "bind/bind.h"
 
 namespace fl::bind {
 namespace {
@@ -34,8 +33,10 @@ double round15(double value) {
 // Python's math has the C library's functions.
 const std::map<std::string, draws::Function::Plain>& plain() {
   static const auto* const table = new std::map<std::string, draws::Function::Plain>{
-      {"cos", [](double v) { return std::cos(v); }}, {"sin", [](double v) { return std::sin(v); }},
-      {"tan", [](double v) { return std::tan(v); }}, {"round15", &round15}};
+      {"cos", [](double v) { return std::cos(v); }},
+      {"sin", [](double v) { return std::sin(v); }},
+      {"tan", [](double v) { return std::tan(v); }},
+      {"round15", &round15}};
   return *table;
 }
 
@@ -55,10 +56,6 @@ draws::Kind kind(const std::string& name) {
   refuse("Draws", "dtype", name, "int32, uint32 or float64");
 }
 
-struct PyDraws {
-  draws::Program program;
-};
-
 void make(PyDraws* self, int32_t registers, const Input& steps, const Numbers& lists,
           const std::vector<std::pair<int32_t, double>>& constants, const Input& uniforms,
           const Numbers& sizes, const Numbers& given, const Numbers& refusals,
@@ -77,12 +74,14 @@ void make(PyDraws* self, int32_t registers, const Input& steps, const Numbers& l
   for (const auto& [name, of] : outputs) out.outputs.push_back({kind(name), of});
   for (const auto& it : functions) out.functions.push_back(function(it));
   draws::check(out);
-  new (self) PyDraws{std::move(out)};
+  new (self) PyDraws{std::make_shared<const draws::Program>(std::move(out))};
 }
+
+bool in_range(int64_t number, int64_t below) { return number >= 0 && number < below; }
 
 void* output(const draws::Output& of, const Output& out, int64_t count) {
   const auto width = static_cast<int64_t>(of.of.size());
-  constexpr const char* where = "Draws.run: outs";
+  constexpr const char* where = "Draws: outs";
   switch (of.kind) {
     case draws::Kind::kInt32:
       return checked<int32_t>(where, out, {count, width});
@@ -96,31 +95,40 @@ void* output(const draws::Output& of, const Output& out, int64_t count) {
 bool run(const PyDraws& self, uint64_t seed, int64_t epoch, const Input& samples,
          const Input& occurrences, const Input& sizes, const Input& given,
          const std::vector<Output>& outs) {
-  const draws::Program& program = self.program;
-  const auto count = static_cast<int64_t>(samples.ndim() == 1 ? samples.shape(0) : 0);
-  const int64_t* sample = checked<int64_t>("Draws.run: samples", samples, {count});
-  const int64_t* occurrence = checked<int64_t>("Draws.run: occurrences", occurrences, {count});
-  const int32_t* px = checked<int32_t>("Draws.run: sizes", sizes, {count, 2});
-  const auto width = static_cast<int64_t>(program.given.size());
-  const double* values = checked<double>("Draws.run: given", given, {count, width});
-  if (outs.size() != program.outputs.size())
-    refuse("Draws.run: outs", "length", std::to_string(outs.size()),
-           std::to_string(program.outputs.size()));
-  std::vector<void*> to;
-  for (size_t k = 0; k < outs.size(); ++k) to.push_back(output(program.outputs[k], outs[k], count));
-  for (int64_t n = 0; n < count; ++n)
-    if (sample[n] < 0 || sample[n] >= int64_t{1} << 48 || occurrence[n] < 0 ||
-        occurrence[n] >= 1 << 16)
-      return false;
-  if (epoch < 0 || epoch >= int64_t{1} << 32) return false;
-  const auto all = static_cast<size_t>(count);
+  const Drawn drawn = Drawn::of(self, samples, occurrences, given, outs);
+  const int32_t* px = checked<int32_t>("Draws.run: sizes", sizes, {drawn.count(), 2});
+  if (!in_range(epoch, int64_t{1} << 32)) return false;
   const nb::gil_scoped_release unlocked;
-  return draws::run(program,
-                    {seed, static_cast<uint32_t>(epoch), {sample, all}, {occurrence, all}}, px,
-                    values, to);
+  return drawn.run(seed, static_cast<uint32_t>(epoch), px);
 }
 
 }  // namespace
+
+Drawn Drawn::of(const PyDraws& draws, const Input& samples, const Input& occurrences,
+                const Input& given, const std::vector<Output>& outs) {
+  const draws::Program& program = *draws.program;
+  const auto count = static_cast<int64_t>(samples.ndim() == 1 ? samples.shape(0) : 0);
+  const int64_t* sample = checked<int64_t>("Draws: samples", samples, {count});
+  const int64_t* occurrence = checked<int64_t>("Draws: occurrences", occurrences, {count});
+  const auto width = static_cast<int64_t>(program.given.size());
+  const double* values = checked<double>("Draws: given", given, {count, width});
+  if (outs.size() != program.outputs.size())
+    refuse("Draws: outs", "length", std::to_string(outs.size()),
+           std::to_string(program.outputs.size()));
+  Drawn out{draws.program, {sample, sample + count}, {occurrence, occurrence + count}, values, {}};
+  for (size_t k = 0; k < outs.size(); ++k)
+    out.outs.push_back(output(program.outputs[k], outs[k], count));
+  return out;
+}
+
+bool Drawn::run(uint64_t seed, uint32_t epoch, const int32_t* sizes) const {
+  const auto good = [](const std::vector<int64_t>& numbers, int64_t below) {
+    return std::all_of(numbers.begin(), numbers.end(),
+                       [&](int64_t it) { return in_range(it, below); });
+  };
+  if (!good(samples, int64_t{1} << 48) || !good(occurrences, 1 << 16)) return false;
+  return draws::run(*program, {seed, epoch, samples, occurrences}, sizes, given, outs);
+}
 
 void bind_draws(nb::module_& m) {
   nb::list names, math;
@@ -130,8 +138,8 @@ void bind_draws(nb::module_& m) {
   m.attr("DRAW_MATH") = nb::tuple(math);
   nb::class_<PyDraws>(m, "Draws", nb::is_final())
       .def("__init__", &make, nb::kw_only(), "registers"_a, "steps"_a.noconvert(), "lists"_a,
-           "constants"_a, "uniforms"_a.noconvert(), "sizes"_a, "given"_a, "refusals"_a,
-           "outputs"_a, "functions"_a)
+           "constants"_a, "uniforms"_a.noconvert(), "sizes"_a, "given"_a, "refusals"_a, "outputs"_a,
+           "functions"_a)
       .def("run", &run, "seed"_a, "epoch"_a, "samples"_a.noconvert(), "occurrences"_a.noconvert(),
            "sizes"_a.noconvert(), "given"_a.noconvert(), "outs"_a.noconvert());
 }

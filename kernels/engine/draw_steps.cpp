@@ -26,12 +26,12 @@ HWY_INLINE double modulo(double a, double b) {
 void Elementwise(Code code, const double* HWY_RESTRICT x, const double* HWY_RESTRICT y,
                  const double* HWY_RESTRICT z, double* HWY_RESTRICT out, int n) {
   switch (code) {
-#define FL_STEP(name, result)                                          \
-  case Code::k_##name:                                                 \
-    for (int i = 0; i < n; ++i) {                                      \
-      [[maybe_unused]] const double a = x[i], b = y[i], c = z[i];      \
-      out[i] = result;                                                 \
-    }                                                                  \
+#define FL_STEP(name, result)                                     \
+  case Code::k_##name:                                            \
+    for (int i = 0; i < n; ++i) {                                 \
+      [[maybe_unused]] const double a = x[i], b = y[i], c = z[i]; \
+      out[i] = result;                                            \
+    }                                                             \
     return;
     FL_DRAW_STEPS(FL_STEP)
 #undef FL_STEP

@@ -15,45 +15,45 @@ namespace fl::draws {
 
 // The one table of elementwise steps, in C++ and in Python (`_native.DRAW_STEPS`): name, and result
 // of the registers a, b and c. A name is NumPy's where the step is NumPy's function.
-#define FL_DRAW_STEPS(X)                                  \
-  X(add, a + b)                                           \
-  X(subtract, a - b)                                      \
-  X(multiply, a* b)                                       \
-  X(divide, a / b)                                        \
+#define FL_DRAW_STEPS(X)                                    \
+  X(add, a + b)                                             \
+  X(subtract, a - b)                                        \
+  X(multiply, a* b)                                         \
+  X(divide, a / b)                                          \
   X(floor_divide, std::floor(a / b)) /* of whole numbers */ \
-  X(remainder, modulo(a, b))                              \
-  X(negative, -a)                                         \
-  X(absolute, std::fabs(a))                               \
-  X(floor, std::floor(a))                                 \
-  X(rint, std::nearbyint(a))                              \
-  X(trunc, std::trunc(a))                                 \
-  X(sqrt, std::sqrt(a))                                   \
-  X(minimum, a < b || a != a ? a : b)                     \
-  X(maximum, a > b || a != a ? a : b)                     \
-  X(less, a < b)                                          \
-  X(less_equal, a <= b)                                   \
-  X(greater, a > b)                                       \
-  X(greater_equal, a >= b)                                \
-  X(equal, a == b)                                        \
-  X(not_equal, a != b)                                    \
-  X(logical_and, a != 0 && b != 0)                        \
-  X(logical_or, a != 0 || b != 0)                         \
-  X(logical_xor, (a != 0) != (b != 0))                    \
-  X(logical_not, a == 0)                                  \
-  X(where, a != 0 ? b : c)                                \
-  X(single, static_cast<double>(static_cast<float>(a)))   \
-  X(whole, std::trunc(a) + 0.0)                           \
-  X(signed32, a >= 2147483648.0 ? a - 4294967296.0 : a)   \
+  X(remainder, modulo(a, b))                                \
+  X(negative, -a)                                           \
+  X(absolute, std::fabs(a))                                 \
+  X(floor, std::floor(a))                                   \
+  X(rint, std::nearbyint(a))                                \
+  X(trunc, std::trunc(a))                                   \
+  X(sqrt, std::sqrt(a))                                     \
+  X(minimum, a < b || a != a ? a : b)                       \
+  X(maximum, a > b || a != a ? a : b)                       \
+  X(less, a < b)                                            \
+  X(less_equal, a <= b)                                     \
+  X(greater, a > b)                                         \
+  X(greater_equal, a >= b)                                  \
+  X(equal, a == b)                                          \
+  X(not_equal, a != b)                                      \
+  X(logical_and, a != 0 && b != 0)                          \
+  X(logical_or, a != 0 || b != 0)                           \
+  X(logical_xor, (a != 0) != (b != 0))                      \
+  X(logical_not, a == 0)                                    \
+  X(where, a != 0 ? b : c)                                  \
+  X(single, static_cast<double>(static_cast<float>(a)))     \
+  X(whole, std::trunc(a) + 0.0)                             \
+  X(signed32, a >= 2147483648.0 ? a - 4294967296.0 : a)     \
   X(unsigned32, a < 0 ? a + 4294967296.0 : a)
 
 // Steps with a list of registers, `count` of them from `first` on in Program::lists.
-#define FL_DRAW_LIST_STEPS(X)                                            \
-  X(pick)    /* out: list[a], b: first, c: count */                      \
-  X(argmax)  /* out: which of the list is the first that is largest */   \
-  X(argsort) /* out and those after it: NumPy's stable argsort */        \
-  X(sort)                                                                \
-  X(call)    /* out: function number b of a */                           \
-  X(masked)  /* the same where c is not 0, else 0 */
+#define FL_DRAW_LIST_STEPS(X)                                          \
+  X(pick)    /* out: list[a], b: first, c: count */                    \
+  X(argmax)  /* out: which of the list is the first that is largest */ \
+  X(argsort) /* out and those after it: NumPy's stable argsort */      \
+  X(sort)                                                              \
+  X(call)   /* out: function number b of a */                          \
+  X(masked) /* the same where c is not 0, else 0 */
 
 // clang-format off
 #define FL_NAMED(name, ...) k_##name,
@@ -99,10 +99,10 @@ struct Program {
   std::vector<Step> steps;
   std::vector<int32_t> lists;
   std::vector<std::pair<int32_t, double>> constants;
-  std::vector<Uniform> uniforms;     // by op, then by column
-  std::vector<int32_t> sizes;        // registers of height and width; empty: not asked
-  std::vector<int32_t> given;        // registers of what Python gives
-  std::vector<int32_t> refusals;     // where one is not 0, NumPy has to say what is wrong
+  std::vector<Uniform> uniforms;  // by op, then by column
+  std::vector<int32_t> sizes;     // registers of height and width; empty: not asked
+  std::vector<int32_t> given;     // registers of what Python gives
+  std::vector<int32_t> refusals;  // where one is not 0, NumPy has to say what is wrong
   std::vector<Output> outputs;
   std::vector<Function> functions;
 };

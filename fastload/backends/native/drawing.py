@@ -45,12 +45,21 @@ class Drawing:
         work = self.plan.of_view(work)
         found = self.recorded.run(work, sizes) if self.recorded else None
         if found is not None:
-            return Folded(*(found.get(name) for name in Folded._fields))  # type: ignore[arg-type]
+            return _folded(found)
         out = self._by_numpy(work, sizes)
         self.drawn += 1
         if self.drawn == FIRST:
             self._record(work, sizes, out)
         return out
+
+    def ahead(self, work: Work) -> tuple[list[draws.Run], Folded] | None:
+        """What is to be run once the images' sizes are known, and the records that it fills; None
+        where there is no recording.
+        """
+        if self.recorded is None:
+            return None
+        runs, arrays = self.recorded.ready(self.plan.of_view(work))
+        return runs, _folded(arrays)
 
     def _by_numpy(self, work: Work, sizes: Ints) -> Folded:
         found = self._fold(steps.uniforms_of(work), sizes)
@@ -91,6 +100,10 @@ class Drawing:
             self.recorded = recorded
         else:
             self.why = "a program of it draws other numbers"
+
+
+def _folded(arrays: dict[str, Array]) -> Folded:
+    return Folded(*(arrays.get(name) for name in Folded._fields))  # type: ignore[arg-type]
 
 
 def _same(one: Array, other: Array) -> bool:

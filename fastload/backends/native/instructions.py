@@ -124,8 +124,8 @@ def _rotate(op: Program, degrees: Floats, sizes: Ints, at: Bools, filters: Float
     )
     square = height == width
     for angle, possible, exact in (
-        (0.0, height == height, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)),
-        (180.0, height == height, (-1.0, 0.0, width, 0.0, -1.0, height)),
+        (0.0, True, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)),
+        (180.0, True, (-1.0, 0.0, width, 0.0, -1.0, height)),
         (90.0, square, (0.0, -1.0, width, 1.0, 0.0, 0.0)),
         (270.0, square, (0.0, 1.0, 0.0, -1.0, 0.0, height)),
     ):

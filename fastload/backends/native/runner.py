@@ -6,16 +6,18 @@ does not take are decoded by Pillow, one by one, and join their batch (undecoded
 """
 
 import operator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from PIL import Image
 
-from fastload import _native
+from fastload import _native, draws
 from fastload.backends import foreign, mending
 from fastload.backends.native import augment, crop, cuda, store, undecoded
-from fastload.backends.native.drawing import Drawing
+from fastload.backends.native.drawing import Drawing, Folded
 from fastload.plan.bad_samples import Trouble
 from fastload.plan.placement import Placement
 from fastload.plan.plan import Plan, mix_records
@@ -125,7 +127,16 @@ class Picture:
 
     def draw(self, work: Work, sizes: Ints) -> Drawn:
         """Records for images of `sizes` int32 [N, 2], px; at full scale."""
-        drawn = self.drawing.folded(work, sizes)
+        return self._drawn(work, self.drawing.folded(work, sizes))
+
+    def ahead(self, work: Work) -> tuple[list[draws.Run], Drawn] | None:
+        """Records that are filled once the images' sizes are known, and by what; None where Python
+        has to do that.
+        """
+        found = self.drawing.ahead(work)
+        return found and (found[0], self._drawn(work, found[1]))
+
+    def _drawn(self, work: Work, drawn: Folded) -> Drawn:
         crops = _native.CropRecords(
             drawn.crops,
             self.filter if drawn.filters is None else drawn.filters,
@@ -144,7 +155,7 @@ class Picture:
                 crops, programs, store.records(self.host_channels_last, lists, self.tables), how
             )
         host, device = cuda.divided(
-            self.plan, self.host_shape(len(sizes)), cuda.HostPart(programs, lists), self.tables
+            self.plan, self.host_shape(len(work)), cuda.HostPart(programs, lists), self.tables
         )
         return Drawn(
             crops, host.programs, store.records(True, host.lists, store.NO_TABLES), how, device
@@ -185,6 +196,31 @@ class Runner:
             self.plan.source.files, *location[:4], seek=seek.locate(samples, location.seek),
             collect=seek.collect(samples), raw=location.raw,
         )  # fmt: skip
+
+    @cached_property
+    def goes_on(self) -> bool:
+        """Whether a job may draw by itself, without a look of Python's at its images."""
+        plan = self.plan
+        plain = all(not picture.on_device for picture in self.pictures)
+        return plain and plan.masks is None and bool(crop.no_scaling(plan))
+
+    def ahead(
+        self, job: _native.Job, work: Work, take: Callable[[], list[Array]]
+    ) -> "DrawnBatch | None":
+        """The batch that a job which reads makes by itself, into arrays as `start` takes them; None
+        where it is drawn by Python.
+        """
+        found = [picture.ahead(work) for picture in self.pictures] if self.goes_on else [None]
+        ready = [each for each in found if each is not None]
+        if len(ready) < len(found):
+            return None
+        drawn, outs = [each for _, each in ready], take()
+        job.then(
+            [one.work(out) for one, out in zip(drawn, outs, strict=True)],
+            [runs for runs, _ in ready], seed=work.seed, epoch=work.epoch,
+            most_pixels=Image.MAX_IMAGE_PIXELS or 0,
+        )  # fmt: skip
+        return DrawnBatch(self, job, work, Trouble(self.plan.on_error, work), drawn, outs)
 
     def draw(self, job: _native.Job, work: Work) -> "DrawnBatch":
         """Wait for the samples' sizes, then draw each picture's records. Raises SampleError."""

@@ -14,7 +14,6 @@ from fastload.spec import Array, Ints
 from fastload.transforms import RandomErasing, pil
 from fastload.transforms.erasing import KINDS
 from fastload.transforms.kinds import Gather, Values
-from fastload.transforms.mix_records import MixRecords
 from fastload.transforms.sampling import LEVELS, noise_values
 
 ONE_BY_ONE = np.zeros(0, np.int32)  # the record of an op that draws nothing
