@@ -823,7 +823,6 @@ class Job:
         something is).
         """
 
-    @property
     def wait_started(self, seconds: float) -> bool:
         """True once it makes its samples by itself (`then`), or nothing is left to do; False after
         so many seconds.
@@ -851,6 +850,7 @@ class Job:
     def drawn(self) -> bool:
         """Whether it has gone on by itself."""
 
+    @property
     def done(self) -> bool:
         """Whether nothing is left to do. Never blocks."""
 

@@ -147,8 +147,8 @@ def _compiled(recorder: Recorder, outputs: Mapping[str, Traced], refusals: list[
     )
 
 
-# A program, samples and occurrences (or what stands for them), given numbers, and arrays to fill: as
-# `_native.Job.then` takes it
+# A program, samples and occurrences (or what stands for them), given numbers, and arrays to fill,
+# as `_native.Job.then` takes them
 Run = tuple[_native.Draws, Longs, Longs, Floats, list[Array]]
 NO_SIZES = np.zeros((1, 2), np.int32)
 NOTHING_GIVEN = np.zeros((1, 0))

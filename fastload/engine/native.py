@@ -128,7 +128,8 @@ class NativeEngine(Engine):
         job, work, ahead = begun
         placement = self.chooser.choose(work.size)
         if ahead and job.drawn:
-            return Started(ahead, placement, work, None, None)
+            labels = _own(targets(ahead.runner.plan, work, ahead.drawn[0].mix))
+            return Started(ahead, placement, work, None, None, labels)
         runner = self._runner(work.size, placement)
         batch = runner.draw(job, work)
         count, sizes = len(batch.work), job.sizes
@@ -236,11 +237,12 @@ class NativeEngine(Engine):
         of these.
         """
         batch, work = started.batch, started.batch.work
-        target = (
-            started.masks.tensor()
-            if started.masks
-            else _own(targets(batch.runner.plan, work, batch.drawn[0].mix))
-        )
+        if started.masks:
+            target = started.masks.tensor()
+        elif started.target is not None and work is started.requested:
+            target = started.target
+        else:
+            target = _own(targets(batch.runner.plan, work, batch.drawn[0].mix))
         kept = batch.trouble.kept(len(work))
         valid = None if work.valid is None else _own(work.valid)
         return target, kept, valid if valid is None or kept is None else _kept(valid, kept)

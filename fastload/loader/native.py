@@ -71,6 +71,8 @@ class Native(Reseeded):
     def _open(self, loader: BaseLoader[object]) -> None:
         self._meter, self._progress = loader._meter, loader._progress
         self._last = time.perf_counter()
+        # Not where a profiler has put its own in that place
+        self._as_torchs = _BaseDataLoaderIter.__next__.__module__ == _BaseDataLoaderIter.__module__
         self._split = distributed.split(loader)[0] > 1
         room.check("an epoch")
         with room.Told():
@@ -80,6 +82,17 @@ class Native(Reseeded):
             key = seed(loader, int(self._base_seed))
             ordered = works(loader, plan, self._progress, key, self._sampler_iter)
             self._batches = engine.epoch(ordered, loader.timeout)
+
+    def __next__(self) -> Batch:
+        # What PyTorch's does, which asks its profiler even where none runs: that takes as long as
+        # all the rest.
+        profiled = not self._as_torchs or torch.autograd._profiler_enabled()
+        if profiled or self._sampler_iter is None:
+            batch: Batch = super().__next__()
+            return batch
+        batch = self._next_data()
+        self._num_yielded += 1
+        return batch
 
     def _next_data(self) -> Batch:  # type: ignore[override]  # the base class's never returns
         asked, ready = time.perf_counter(), self._batches.ready
