@@ -42,8 +42,8 @@ class Started(NamedTuple):
     requested: Work  # as the sampler has it, before other samples stand in for bad ones
     masks: masks.Begun | None
     prepared: list[gpu_decode.Prepared] | None  # what of it a GPU decodes
-    # Its labels, where no masks take their place, for the work that was requested
-    target: torch.Tensor | None = None
+    # What it will be if nothing goes wrong; only its pixels are still to come
+    ready: "Ready | None" = None
 
     @property
     def done(self) -> bool:

@@ -128,8 +128,8 @@ class NativeEngine(Engine):
         job, work, ahead = begun
         placement = self.chooser.choose(work.size)
         if ahead and job.drawn:
-            labels = _own(targets(ahead.runner.plan, work, ahead.drawn[0].mix))
-            return Started(ahead, placement, work, None, None, labels)
+            started = Started(ahead, placement, work, None, None)
+            return started._replace(ready=self._wrapped(started))
         runner = self._runner(work.size, placement)
         batch = runner.draw(job, work)
         count, sizes = len(batch.work), job.sizes
@@ -176,6 +176,12 @@ class NativeEngine(Engine):
             except DeviceMemoryError as error:
                 return self._on_host(started, error)
             return Launched(started, decoded, ready) if decoded else ready
+        as_ordered = batch.work is started.requested and not batch.trouble.errors
+        return started.ready if started.ready and as_ordered else self._wrapped(started)
+
+    def _wrapped(self, started: Started) -> Ready:
+        """The batch as tensors, where nothing of it goes to a GPU."""
+        batch = started.batch
         target, kept, valid = self._labels(started)
         pairs = zip(batch.runner.pictures, batch.outs, strict=True)
         images = [_images(picture, out) for picture, out in pairs]
@@ -237,12 +243,11 @@ class NativeEngine(Engine):
         of these.
         """
         batch, work = started.batch, started.batch.work
-        if started.masks:
-            target = started.masks.tensor()
-        elif started.target is not None and work is started.requested:
-            target = started.target
-        else:
-            target = _own(targets(batch.runner.plan, work, batch.drawn[0].mix))
+        target = (
+            started.masks.tensor()
+            if started.masks
+            else _own(targets(batch.runner.plan, work, batch.drawn[0].mix))
+        )
         kept = batch.trouble.kept(len(work))
         valid = None if work.valid is None else _own(work.valid)
         return target, kept, valid if valid is None or kept is None else _kept(valid, kept)
@@ -250,7 +255,8 @@ class NativeEngine(Engine):
     def finish(self, started: Started | Ready, on_bad: Callable[[Report], object]) -> Batch:
         """The batch, in the caller's thread. on_bad: this epoch's; others may be under way."""
         ready = started if isinstance(started, Ready) else self.complete(started)
-        on_bad(ready.report)
+        if ready.report.errors:
+            on_bad(ready.report)
         self.seek.warn()
         if ready.sent and self.uploader and self.gpu:
             devices.same(self.gpu.device, self.gpu.asked)

@@ -96,14 +96,14 @@ class Native(Reseeded):
 
     def _next_data(self) -> Batch:  # type: ignore[override]  # the base class's never returns
         asked, ready = time.perf_counter(), self._batches.ready
-        while not len((batch := self._batch())[1]):  # nothing is left of it
+        while not _length(batch := self._batch()):  # nothing is left of it
             if self._split:
                 raise BadSamplesError(
                     "on_error='skip': nothing is left of a batch, and other ranks have theirs; use "
                     "'substitute'"
                 )
         now = time.perf_counter()
-        self._meter.count(len(batch[1]), ready, asked, self._last, now)
+        self._meter.count(_length(batch), ready, asked, self._last, now)
         self._last = now
         return batch
 
@@ -128,6 +128,12 @@ class Native(Reseeded):
         """Ends what is under way, as frameworks ask PyTorch's iterators to."""
         self._shutdown = True
         self._batches.close()
+
+
+def _length(batch: Batch) -> int:
+    """How many samples it has. A tensor's len() takes longer."""
+    target = batch[1]
+    return target.shape[0] if isinstance(target, torch.Tensor) else len(target)
 
 
 def _tell(bad: BadSamples, progress: Progress, done: str) -> None:
@@ -185,7 +191,8 @@ def works(
         if isinstance(work, Exception):
             yield work
         else:
-            yield replace(work, size=sizes.at(loader, plan, progress.epoch, work.step))
+            size = sizes.at(loader, plan, progress.epoch, work.step)
+            yield work if size is None else replace(work, size=size)
 
 
 def _shared(
@@ -194,15 +201,9 @@ def _shared(
     """The batches of an order that says itself how often each sample has come before."""
     parts = inner.batches(batches.batch_size, batches.drop_last, first)
     for step, part in enumerate(parts, first):
-        yield replace(
-            start,
-            samples=part.samples,
-            occurrences=part.occurrences,
-            step=step,
-            valid=part.valid,
-            # A weight of 0 may be meant to leave a sample out.
-            choices=None if inner.weights is None else part.samples,
-        )
+        # A weight of 0 may be meant to leave a sample out.
+        choices = None if inner.weights is None else part.samples
+        yield start.batch(step, part.samples, part.occurrences, choices, part.valid)
 
 
 def _sampled(
@@ -230,13 +231,8 @@ def _sampled(
         except (IndexError, TypeError) as error:
             yield error
             continue
-        yield replace(
-            start,
-            samples=samples,
-            occurrences=samplers.occurrences(samples, seen),
-            step=step,
-            choices=None if every else samples,
-        )
+        seen_before = samplers.occurrences(samples, seen)
+        yield start.batch(step, samples, seen_before, None if every else samples)
 
 
 def _replayed(

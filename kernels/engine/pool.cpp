@@ -83,8 +83,9 @@ void Pool::put(const Ticket& ticket, bool first) {
     if (closed_) throw std::runtime_error("Pool: closed");
     queue_.insert(first ? queue_.begin() : queue_.end(), ticket);
   }
-  more_.notify_all();
-  if (ticket.reads) more_reads_.notify_all();
+  // One: whoever takes a task and leaves others behind wakes the next (loop).
+  more_.notify_one();
+  if (ticket.reads) more_reads_.notify_one();
 }
 
 void Pool::cancel(Work& work) {
@@ -100,6 +101,11 @@ void Pool::cancel(Work& work) {
 
 bool Pool::is_for(const Ticket& ticket, bool reader) const {
   return readers_ == 0 || ticket.reads == reader;
+}
+
+bool Pool::is_left(bool reader) const {
+  return std::any_of(queue_.begin(), queue_.end(),
+                     [&](const Ticket& it) { return !reader || is_for(it, true); });
 }
 
 bool Pool::claim(Claim& claim, bool reader) {
@@ -123,7 +129,9 @@ void Pool::loop(int thread) {
     bool claimed = false;
     more.wait(lock, [&] { return (claimed = claim(now, reader)) || closed_; });
     if (!claimed) return end_of_thread();
+    const bool left = is_left(reader);
     lock.unlock();
+    if (left) more.notify_one();
     run(now, worker);
     lock.lock();
     Work& work = *std::exchange(now.work, nullptr);

@@ -96,6 +96,7 @@ class Pool {
   Pool(int threads, int readers);
   void put(const Ticket& ticket, bool first);
   bool claim(Claim& claim, bool reader);  // with mutex_ held
+  bool is_left(bool reader) const;        // the same: tasks of that kind
   bool is_for(const Ticket& ticket, bool reader) const;
   void run(const Claim& now, Worker& worker);
   void loop(int thread);
