@@ -39,6 +39,13 @@ def add_on_cpu(verbs: "Verbs", measuring: Parser) -> None:
             help="what the loader takes from the training process: CPU time of Python's threads",
         )
     )
+    add_beside(
+        verbs.add_parser(
+            "beside",
+            parents=[measuring],
+            help="a step of small operators beside fastload and beside PyTorch's workers",
+        )
+    )
     add_decode(
         verbs.add_parser(
             "decode",
@@ -202,6 +209,13 @@ def add_overhead(verb: Parser) -> None:
         help="of one repetition; fewer where they are large",
     )
     verb.set_defaults(run=runs.run_overhead)
+
+
+def add_beside(verb: Parser) -> None:
+    add_data(verb)
+    add_workers(verb)
+    verb.add_argument("--batch-sizes", type=int, nargs="+", default=[16, 256], help="samples")
+    verb.set_defaults(run=runs.run_beside)
 
 
 def add_dali(verb: Parser) -> None:

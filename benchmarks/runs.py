@@ -157,6 +157,20 @@ def run_overhead(given: argparse.Namespace) -> None:
         show(overhead.run(Path(scratch), settings, advance), given)
 
 
+def run_beside(given: argparse.Namespace) -> None:
+    from benchmarks.loaders import beside  # needs torchvision
+
+    settings = beside.Settings(
+        tuple(given.workers), tuple(given.batch_sizes), repetitions=given.repetitions
+    )
+    settings.check()  # before images are made
+    with (
+        images_of(given) as (folder, name),
+        progress("beside", settings.turns, "turns") as advance,
+    ):
+        show(beside.run(folder, name, settings, advance), given)
+
+
 def run_train(given: argparse.Namespace) -> None:
     from benchmarks.training import train  # needs torchvision
 

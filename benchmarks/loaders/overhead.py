@@ -2,7 +2,8 @@
 and of `next()`.
 
 The feeder's thread is asked for its clock; the consumer's counts inside `next()` only, which is
-called when a batch lies ready. The pool's threads hold no GIL and are left out. So images are small
+called when a batch lies ready, after a step of small operators. The pool's threads hold no GIL and
+are left out. So images are small
 (decoding costs little, and does not count) and ops are the recipes' at SIDE px: what Python does
 for a batch does not depend on the side. "sources" has Hot at one batch size from elsewhere: shards,
 with a mix, one of two ranks, and an epoch that was resumed.
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from PIL import Image
 
 import fastload
@@ -159,13 +161,20 @@ def measure(loader: Any, batches: int) -> Cost:
 
 
 def wait(epoch: Any) -> None:
-    """Until a batch lies ready. Raises UsageError where none comes."""
+    """Train till a batch lies ready. Raises UsageError where none comes."""
     end = time.monotonic() + READY
+    some = torch.ones(16, 16)
+    step(some)
     while not epoch._batches.ready:
         if time.monotonic() > end:
             raise UsageError(f"overhead: no batch within {READY:g} s")
-        time.sleep(1e-3)
-    time.sleep(2e-3)  # the feeder sleeps again, too
+        step(some)
+
+
+def step(some: torch.Tensor, operators: int = 200) -> None:
+    """What a training does between two batches, in small: operators that Python launches."""
+    for _ in range(operators // 2):
+        some = torch.mul(torch.add(some, 1.0), 0.5)
 
 
 def clocks(threads: list[threading.Thread]) -> float:
