@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import ParamSpec, TypeVar
 
+from fastload.attach import taken
 from fastload.backends.base import Batch, WorkOrError
 from fastload.engine import ending, waits
 from fastload.engine.flight import (
@@ -238,6 +239,13 @@ def feeder(engine: BatchMaker, feed: Feed) -> threading.Thread:
 
 def _feed(engine: BatchMaker, feed: Feed) -> None:
     """The feeder thread. It knows no iterator, so that dropping the iterator ends it."""
+    try:
+        _feed_all(engine, feed)
+    finally:
+        taken.ended()
+
+
+def _feed_all(engine: BatchMaker, feed: Feed) -> None:
     entered = attempt(engine.enter)
     ordered: deque[Located | Exception] = deque()
     reading: deque[Begun | Exception] = deque()

@@ -6,6 +6,7 @@ from fastload.profiler.cold import Reading
 from fastload.profiler.cuts import Cut
 from fastload.profiler.evidence import Evidence, Rungs, StageCost
 from fastload.profiler.foreseen import Foreseen
+from fastload.profiler.interference import Taken
 from fastload.profiler.remedies import Priced
 from fastload.profiler.sizes import AtSize
 from fastload.profiler.sweep import AtWorkers
@@ -62,3 +63,4 @@ class Findings:
     cuts: tuple[Cut, ...] = ()  # the loader cut off after each stage, the whole one last
     tried: Tried | None = None  # fastload's loader in a program that uses another one
     foreseen: tuple[Foreseen, ...] = ()  # what would help a running program, and was not run
+    taken: Taken | None = None  # by the loader from the training's process; None: not measured

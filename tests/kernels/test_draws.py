@@ -171,7 +171,7 @@ def test_a_job_that_was_told_goes_on_by_itself(tmp_path):
 @pytest.mark.parametrize("payload", [b"", b"no image", jpeg(scene(21, 30))])
 def test_a_job_with_an_irregular_sample_is_left_as_one_that_was_told_nothing(tmp_path, payload):
     """The last one has a size that the crop of another is not for."""
-    pool, job, rows, out = told(tmp_path, [jpeg(scene(20, 30)), payload], most_pixels=30 * 30)
+    _pool, job, _rows, out = told(tmp_path, [jpeg(scene(20, 30)), payload], most_pixels=30 * 30)
     assert job.wait_started(20.0)
     if payload[:2] == b"\xff\xd8":
         job.wait_done()
@@ -184,7 +184,7 @@ def test_a_job_with_an_irregular_sample_is_left_as_one_that_was_told_nothing(tmp
 
 
 def test_larger_images_than_pillow_allows_are_left_to_python(tmp_path):
-    pool, job, rows, out = told(tmp_path, [jpeg(scene(20, 30))], most_pixels=30 * 30 - 1)
+    _pool, job, rows, _out = told(tmp_path, [jpeg(scene(20, 30))], most_pixels=30 * 30 - 1)
     assert job.wait_started(20.0)
     assert not job.drawn
     job.wait_fetched()
