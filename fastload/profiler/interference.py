@@ -31,13 +31,14 @@ def line(taken: Taken | None) -> list[str]:
     if taken is None:
         return []
     cores = "" if taken.cores is None else f"; {taken.cores:.2g} cores by what makes the images"
-    return [
-        (
-            f"{taken.label}: the loader's Python takes {100 * taken.python:.2g} % of the training's "
-            f"time ({100 * taken.next:.2g} % in next(), {100 * taken.threads:.2g} % in threads beside "
-            f"it; up to {100 * MOST:g} % is OK){cores}"
-        )
-    ]
+    python, within, beside = (
+        f"{100 * share:.2g} %" for share in (taken.python, taken.next, taken.threads)
+    )
+    text = (
+        f"{taken.label}: the loader's Python takes {python} of the training's time ({within} in "
+        f"next(), {beside} in threads beside it; up to {100 * MOST:g} % is OK){cores}"
+    )
+    return [text]
 
 
 def as_json(taken: Taken | None) -> Json | None:
