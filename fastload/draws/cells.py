@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from fastload import _native
-from fastload.spec import Array
+from fastload.spec import Array, Dtype
 
 STEPS = {name: code for code, name in enumerate(_native.DRAW_STEPS)}
 CONSTANT, UNIFORM, SIZE, GIVEN, ROW = "constant", "uniform", "size", "given", "row"
@@ -40,9 +40,13 @@ class Outside(NamedTuple):
 
 
 class Recorder:
-    """The cells of one recording, in the order in which they were made."""
+    """The cells of one recording, in the order in which they were made.
 
-    def __init__(self) -> None:
+    kind: of arrays of cells: made of the recorder, the cells and the type that they stand for.
+    """
+
+    def __init__(self, kind: Callable[..., Any]) -> None:
+        self.kind = kind
         self.cells: list[Cell] = []
         self.outside: list[Outside] = []
         self.given = 0  # numbers that functions outside give
@@ -55,6 +59,9 @@ class Recorder:
             self._known[key] = Cell(step, of, at, len(self.cells))
             self.cells.append(self._known[key])
         return self._known[key]
+
+    def array(self, cells: Array, dtype: Dtype) -> Any:
+        return self.kind(self, cells, dtype)
 
     def constant(self, value: Any) -> Cell:
         return self.cell(CONSTANT, at=float(value))

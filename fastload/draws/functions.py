@@ -2,15 +2,12 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from fastload.draws.cells import STEPS, Cell, NotRecordedError, Recorder
 from fastload.spec import Array, Dtype
-
-if TYPE_CHECKING:
-    from fastload.draws.traced import Traced
 
 LOOPS = ("exp", "log", "log1p", "expm1")  # NumPy's own roundings
 OTHER_NAMES = {
@@ -20,12 +17,10 @@ OTHER_NAMES = {
 ROUNDED = ("add", "subtract", "multiply", "divide", "sqrt")  # a float32's by one more rounding
 
 
-def computed(recorder: Recorder, ufunc: np.ufunc, inputs: Sequence[Any]) -> "Traced":
+def computed(recorder: Recorder, ufunc: np.ufunc, inputs: Sequence[Any]) -> Any:
     """A ufunc of arrays that broadcast together."""
-    from fastload.draws.traced import Traced
-
     name = ufunc.__name__
-    arrays = [_traced(recorder, value) for value in inputs]
+    arrays = [traced(recorder, value) for value in inputs]
     kinds = {array.dtype.kind for array in arrays}
     dtype = _result(ufunc, inputs)
     if name in ("bitwise_and", "bitwise_or", "bitwise_xor", "invert") and kinds != {"b"}:
@@ -51,7 +46,7 @@ def computed(recorder: Recorder, ufunc: np.ufunc, inputs: Sequence[Any]) -> "Tra
         return recorder.cell("single", (cell,)) if rounded and step in ROUNDED else cell
 
     cells = np.broadcast_arrays(*(array.cells for array in arrays))
-    return Traced(recorder, cells[0], dtype).mapped(make, dtype, *cells[1:])
+    return recorder.array(cells[0], dtype).mapped(make, dtype, *cells[1:])
 
 
 def _power_of_two(cell: Cell) -> bool:
@@ -73,18 +68,23 @@ def _example(value: Any) -> Any:
     return np.ones(1, value.dtype if hasattr(value, "dtype") else np.asarray(value).dtype)
 
 
-def _traced(recorder: Recorder, value: Any) -> "Traced":
-    from fastload.draws.traced import traced
+def traced(recorder: Recorder, value: Any) -> Any:
+    """The value as an array of cells."""
+    if hasattr(value, "cells"):
+        return value
+    array = np.asarray(value)
+    cells = np.empty(array.shape, object)
+    for place, number in enumerate(array.flat):
+        cells.flat[place] = recorder.constant(number)
+    return recorder.array(cells, array.dtype)
 
-    return traced(recorder, value)
 
-
-def _joined(recorder: Recorder, arrays: Sequence[Any]) -> "tuple[list[Array], Dtype]":
-    parts = [_traced(recorder, array) for array in arrays]
+def _joined(recorder: Recorder, arrays: Sequence[Any]) -> tuple[list[Array], Dtype]:
+    parts = [traced(recorder, array) for array in arrays]
     return [part.cells for part in parts], np.result_type(*(part.dtype for part in parts))
 
 
-def folded(array: "Traced", step: str, axis: int | None, dtype: Dtype) -> "Traced":
+def folded(array: Any, step: str, axis: int | None, dtype: Dtype) -> Any:
     """All along an axis into one, by a step of two."""
     cells = array.cells.reshape(-1) if axis is None else np.moveaxis(array.cells, axis, 0)
     out = array.moved(cells[0] if isinstance(cells[0], np.ndarray) else cells[:1].reshape(()))
@@ -94,29 +94,29 @@ def folded(array: "Traced", step: str, axis: int | None, dtype: Dtype) -> "Trace
     return out.astype(dtype)
 
 
-def argmax(array: "Traced", axis: int) -> "Traced":
+def argmax(array: Any, axis: int) -> Any:
     cells = np.moveaxis(array.cells, axis, -1)
     out = np.empty(cells.shape[:-1], object)
     for place in np.ndindex(*out.shape):
         out[place] = array.recorder.cell("argmax", tuple(cells[place]))
-    return type(array)(array.recorder, out, np.dtype(np.int64))
+    return array.recorder.array(out, np.dtype(np.int64))
 
 
-def _rowwise(step: str, same: bool) -> Callable[..., "Traced"]:
-    def run(recorder: Recorder, array: "Traced", axis: int = -1, **_: Any) -> "Traced":
+def _rowwise(step: str, same: bool) -> Callable[..., Any]:
+    def run(recorder: Recorder, array: Any, axis: int = -1, **_: Any) -> Any:
         cells = np.moveaxis(array.cells, axis, -1)
         out = np.empty(cells.shape, object)
         for place in np.ndindex(*cells.shape[:-1]):
             out[place] = recorder.row(step, tuple(cells[place]))
         dtype = array.dtype if same else np.dtype(np.int64)
-        return type(array)(recorder, np.moveaxis(out, -1, axis), dtype)
+        return recorder.array(np.moveaxis(out, -1, axis), dtype)
 
     return run
 
 
-def _where(recorder: Recorder, condition: Any, left: Any, right: Any) -> "Traced":
+def _where(recorder: Recorder, condition: Any, left: Any, right: Any) -> Any:
     dtype: Dtype = np.where(np.ones(1, bool), _example(left), _example(right)).dtype
-    on, *sides = (_traced(recorder, part) for part in (condition, left, right))
+    on, *sides = (traced(recorder, part) for part in (condition, left, right))
     cells = np.broadcast_arrays(on.cells, *(side.astype(dtype).cells for side in sides))
     return on.moved(cells[0]).mapped(lambda *three: _chosen(recorder, *three), dtype, *cells[1:])
 
@@ -127,8 +127,8 @@ def _chosen(recorder: Recorder, condition: Cell, left: Cell, right: Cell) -> Cel
     return left if left is right else recorder.cell("where", (condition, left, right))
 
 
-def _take_along_axis(recorder: Recorder, array: Any, index: Any, axis: int) -> "Traced":
-    of, by = _traced(recorder, array), _traced(recorder, index)
+def _take_along_axis(recorder: Recorder, array: Any, index: Any, axis: int) -> Any:
+    of, by = traced(recorder, array), traced(recorder, index)
     lists, places = np.moveaxis(of.cells, axis, -1), np.moveaxis(by.cells, axis, -1)
     shape = np.broadcast_shapes(lists.shape[:-1], places.shape[:-1])
     lists = np.broadcast_to(lists, (*shape, lists.shape[-1]))
@@ -139,9 +139,9 @@ def _take_along_axis(recorder: Recorder, array: Any, index: Any, axis: int) -> "
     return of.moved(np.moveaxis(out, -1, axis))
 
 
-def looked_up(table: Any, places: "Traced") -> "Traced":
+def looked_up(table: Any, places: Any) -> Any:
     """Rows of a table, at places that are drawn."""
-    of = _traced(places.recorder, table)
+    of = traced(places.recorder, table)
     out = np.empty((*places.shape, *of.shape[1:]), object)
     for at in np.ndindex(*places.shape):
         for rest in np.ndindex(*of.shape[1:]):
@@ -156,9 +156,9 @@ def _picked(recorder: Recorder, place: Cell, cells: tuple[Cell, ...]) -> Cell:
     return cells[0] if len(set(cells)) == 1 else recorder.cell("pick", (place, *cells))
 
 
-def _searchsorted(recorder: Recorder, rising: Any, array: Any, side: str = "left") -> "Traced":
+def _searchsorted(recorder: Recorder, rising: Any, array: Any, side: str = "left") -> Any:
     """How many of a few rising numbers lie below, or (right) are no more."""
-    by = _traced(recorder, array)
+    by = traced(recorder, array)
     compare = np.less if side == "left" else np.less_equal
     found = [computed(recorder, compare, (float(bound), by)) for bound in rising]
     out = found[0].astype(np.int64)
@@ -167,28 +167,28 @@ def _searchsorted(recorder: Recorder, rising: Any, array: Any, side: str = "left
     return out
 
 
-def _stack(recorder: Recorder, arrays: Sequence[Any], axis: int = 0) -> "Traced":
+def _stack(recorder: Recorder, arrays: Sequence[Any], axis: int = 0) -> Any:
     cells, dtype = _joined(recorder, arrays)
-    return _traced(recorder, arrays[0]).__class__(recorder, np.stack(cells, axis), dtype)
+    return recorder.array(np.stack(cells, axis), dtype)
 
 
-def _concatenate(recorder: Recorder, arrays: Sequence[Any], axis: int = 0) -> "Traced":
+def _concatenate(recorder: Recorder, arrays: Sequence[Any], axis: int = 0) -> Any:
     cells, dtype = _joined(recorder, arrays)
-    return _traced(recorder, arrays[0]).__class__(recorder, np.concatenate(cells, axis), dtype)
+    return recorder.array(np.concatenate(cells, axis), dtype)
 
 
-def _broadcast_arrays(recorder: Recorder, *arrays: Any) -> "tuple[Traced, ...]":
-    parts = [_traced(recorder, array) for array in arrays]
+def _broadcast_arrays(recorder: Recorder, *arrays: Any) -> tuple[Any, ...]:
+    parts = [traced(recorder, array) for array in arrays]
     cells = np.broadcast_arrays(*(part.cells for part in parts))
     return tuple(part.moved(each) for part, each in zip(parts, cells, strict=True))
 
 
-def _moving(function: Callable[..., Any]) -> Callable[..., "Traced"]:
+def _moving(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function that leaves the numbers as they are."""
     return lambda _, array, *args, **given: array.moved(function(array.cells, *args, **given))
 
 
-def _clip(recorder: Recorder, array: Any, low: Any, high: Any) -> "Traced":
+def _clip(recorder: Recorder, array: Any, low: Any, high: Any) -> Any:
     return np.minimum(np.maximum(array, low), high)  # type: ignore[no-any-return]
 
 

@@ -22,7 +22,8 @@ from fastload.draws.cells import (
     Recorder,
     used,
 )
-from fastload.draws.traced import Traced, traced, uniforms
+from fastload.draws.functions import traced
+from fastload.draws.traced import Traced, uniforms
 from fastload.spec import Array, Floats, Ints, Longs, Work
 
 LISTED = ("pick", "argmax", "argsort", "sort")
@@ -217,7 +218,7 @@ Drawing = Callable[[Callable[[int, int, bool], Floats], Ints], Mapping[str, Arra
 
 def record(drawing: Drawing) -> Recorded:
     """What `drawing` does, as programs. Raises NotRecordedError."""
-    recorder = Recorder()
+    recorder = Recorder(Traced)
     cells = np.array([[recorder.cell(SIZE, at=axis) for axis in (0, 1)]], object)
     sizes: Any = Traced(recorder, cells, np.dtype(np.int32))
     draw: Any = lambda op, count, shared: uniforms(recorder, op, count, of_batch=shared)  # noqa: E731

@@ -147,17 +147,6 @@ def boxed(cell: Any) -> Array:
     return out
 
 
-def traced(recorder: Recorder, value: Any) -> Traced:
-    """The value as an array of cells."""
-    if isinstance(value, Traced):
-        return value
-    array = np.asarray(value)
-    cells = np.empty(array.shape, object)
-    for place, number in enumerate(array.flat):
-        cells.flat[place] = recorder.constant(number)
-    return Traced(recorder, cells, array.dtype)
-
-
 def uniforms(recorder: Recorder, op: int, count: int, *, of_batch: bool) -> Traced:
     """[1, count]: those of an op."""
     cells = np.empty((1, count), object)
@@ -202,7 +191,7 @@ def plain(function: Callable[[float], float], numbers: Any, where: Bools) -> Any
         return out
     if function.__name__ not in _native.DRAW_MATH:
         raise NotRecordedError(f"math.{function.__name__}")
-    at, recorder = traced(numbers.recorder, where), numbers.recorder
+    at, recorder = functions.traced(numbers.recorder, where), numbers.recorder
     return numbers.mapped(
         lambda cell, on: recorder.cell("masked", (cell, on), function.__name__),
         np.dtype(np.float64),

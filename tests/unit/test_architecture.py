@@ -18,6 +18,7 @@ LAYERS = (
     ("system",),
     ("files", "spec"),
     ("rng", "measure"),
+    ("draws",),
     ("transforms", "sources"),
     ("progressive",),
     ("order",),
