@@ -70,6 +70,7 @@ set(fastload_engine
   kernels/engine/draws.cpp
   kernels/engine/files.cpp
   kernels/engine/job.cpp
+  kernels/engine/lent.cpp
   kernels/engine/pool.cpp
   kernels/engine/sample.cpp
   kernels/engine/seek_log.cpp

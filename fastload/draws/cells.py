@@ -11,7 +11,7 @@ CONSTANT, UNIFORM, SIZE, GIVEN, ROW = "constant", "uniform", "size", "given", "r
 BATCH = "batch"  # a uniform that all samples of a batch share
 
 
-class NotRecordedError(TypeError):
+class NotRecorded(TypeError):  # noqa: N818  no user sees it
     """An op's NumPy does what no program can."""
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fastload.draws.cells import STEPS, Cell, NotRecordedError, Recorder
+from fastload.draws.cells import STEPS, Cell, NotRecorded, Recorder
 from fastload.spec import Array, Dtype
 
 LOOPS = ("exp", "log", "log1p", "expm1")  # NumPy's own roundings
@@ -24,22 +24,22 @@ def computed(recorder: Recorder, ufunc: np.ufunc, inputs: Sequence[Any]) -> Any:
     kinds = {array.dtype.kind for array in arrays}
     dtype = _result(ufunc, inputs)
     if name in ("bitwise_and", "bitwise_or", "bitwise_xor", "invert") and kinds != {"b"}:
-        raise NotRecordedError(f"np.{name} of whole numbers")
+        raise NotRecorded(f"np.{name} of whole numbers")
     step = OTHER_NAMES.get(name, name)
     halves = arrays[-1].cells.size and all(_power_of_two(c) for c in arrays[-1].cells.flat)
     if step == "floor_divide" and "f" in kinds and not halves:
-        raise NotRecordedError(f"np.{name} of {dtype}")
+        raise NotRecorded(f"np.{name} of {dtype}")
     if name in LOOPS and dtype != np.float64:
-        raise NotRecordedError(f"np.{name} of {dtype}")
+        raise NotRecorded(f"np.{name} of {dtype}")
     if name in ("radians", "deg2rad"):
         return computed(recorder, np.multiply, (inputs[0], math.pi / 180))
     if name in LOOPS:
         return arrays[0].mapped(lambda cell: recorder.cell("call", (cell,), name), dtype)
     if step not in STEPS or STEPS[step] >= STEPS["where"]:
-        raise NotRecordedError(f"np.{name}")
+        raise NotRecorded(f"np.{name}")
     rounded = dtype == np.float32
     if rounded and step in ("remainder",):
-        raise NotRecordedError(f"np.{name} of float32")
+        raise NotRecorded(f"np.{name} of float32")
 
     def make(*cells: Cell) -> Cell:
         cell = recorder.cell(step, cells)

@@ -17,7 +17,7 @@ from fastload.draws.cells import (
     STEPS,
     UNIFORM,
     Cell,
-    NotRecordedError,
+    NotRecorded,
     Outside,
     Recorder,
     used,
@@ -217,7 +217,7 @@ Drawing = Callable[[Callable[[int, int, bool], Floats], Ints], Mapping[str, Arra
 
 
 def record(drawing: Drawing) -> Recorded:
-    """What `drawing` does, as programs. Raises NotRecordedError."""
+    """What `drawing` does, as programs. Raises NotRecorded."""
     recorder = Recorder(Traced)
     cells = np.array([[recorder.cell(SIZE, at=axis) for axis in (0, 1)]], object)
     sizes: Any = Traced(recorder, cells, np.dtype(np.int32))
@@ -228,7 +228,7 @@ def record(drawing: Drawing) -> Recorded:
         if array is not None
     }
     if len(recorder.cells) > MOST:
-        raise NotRecordedError(f"{len(recorder.cells)} numbers for each sample")
+        raise NotRecorded(f"{len(recorder.cells)} numbers for each sample")
     parts: dict[str, dict[str, Traced]] = {UNIFORM: {}, BATCH: {}}
     for name, array in arrays.items():
         parts[_whose(array)][name] = array
@@ -248,5 +248,5 @@ def _whose(array: Traced) -> str:
     steps = {cell.step for cell in used(list(array.cells.flat))}
     own = bool(steps & {UNIFORM, SIZE, GIVEN})
     if own and BATCH in steps:
-        raise NotRecordedError("a number that depends on a sample's draws and on the batch's")
+        raise NotRecorded("a number that depends on a sample's draws and on the batch's")
     return BATCH if BATCH in steps else UNIFORM

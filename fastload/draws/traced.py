@@ -19,7 +19,7 @@ from fastload.draws.cells import (
     GIVEN,
     UNIFORM,
     Cell,
-    NotRecordedError,
+    NotRecorded,
     Outside,
     Recorder,
     values,
@@ -63,7 +63,7 @@ class Traced(NDArrayOperatorsMixin):
     def __getitem__(self, key: Any) -> "Traced":
         parts = key if isinstance(key, tuple) else (key,)
         if any(isinstance(part, Traced) for part in parts):
-            raise NotRecordedError("an index that is drawn; use look_up or np.take_along_axis")
+            raise NotRecorded("an index that is drawn; use look_up or np.take_along_axis")
         found = self.cells[key]
         return self.moved(found if isinstance(found, np.ndarray) else boxed(found))
 
@@ -71,10 +71,10 @@ class Traced(NDArrayOperatorsMixin):
         return (self[n] for n in range(len(self)))
 
     def __bool__(self) -> bool:
-        raise NotRecordedError("a branch that depends on what is drawn")
+        raise NotRecorded("a branch that depends on what is drawn")
 
     def __array__(self, *args: object, **kwargs: object) -> Array:
-        raise NotRecordedError("a conversion to an array of numbers")
+        raise NotRecorded("a conversion to an array of numbers")
 
     def moved(self, cells: Array) -> "Traced":
         """The same numbers elsewhere."""
@@ -107,7 +107,7 @@ class Traced(NDArrayOperatorsMixin):
     def view(self, dtype: Any) -> "Traced":
         step = {"ui": "signed32", "iu": "unsigned32"}.get(self.dtype.kind + np.dtype(dtype).kind)
         if step is None or (self.dtype.itemsize, np.dtype(dtype).itemsize) != (4, 4):
-            raise NotRecordedError(f"a view of {self.dtype} as {dtype}")
+            raise NotRecorded(f"a view of {self.dtype} as {dtype}")
         return self.mapped(lambda cell: self.recorder.cell(step, (cell,)), np.dtype(dtype))
 
     def any(self, axis: int | None = None) -> "Traced":
@@ -128,7 +128,7 @@ class Traced(NDArrayOperatorsMixin):
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **given: Any) -> "Traced":
         into = given.pop("out", (None,))[0]
         if method != "__call__" or given or not (into is None or into is inputs[0]):
-            raise NotRecordedError(f"np.{ufunc.__name__}.{method} with {', '.join(given) or 'out'}")
+            raise NotRecorded(f"np.{ufunc.__name__}.{method} with {', '.join(given) or 'out'}")
         out = functions.computed(self.recorder, ufunc, inputs)
         return out if into is None else out.astype(into.dtype)
 
@@ -137,7 +137,7 @@ class Traced(NDArrayOperatorsMixin):
     ) -> Any:
         known = functions.FUNCTIONS.get(function.__name__)
         if known is None:
-            raise NotRecordedError(f"np.{function.__name__}")
+            raise NotRecorded(f"np.{function.__name__}")
         return known(self.recorder, *args, **given)
 
 
@@ -190,7 +190,7 @@ def plain(function: Callable[[float], float], numbers: Any, where: Bools) -> Any
         out[where] = [function(number) for number in numbers[where].tolist()]
         return out
     if function.__name__ not in _native.DRAW_MATH:
-        raise NotRecordedError(f"math.{function.__name__}")
+        raise NotRecorded(f"math.{function.__name__}")
     at, recorder = functions.traced(numbers.recorder, where), numbers.recorder
     return numbers.mapped(
         lambda cell, on: recorder.cell("masked", (cell, on), function.__name__),
@@ -216,7 +216,7 @@ def _from_outside(function: Callable[..., Any], u: Traced, others: tuple[Any, ..
     cells, recorder = list(u.cells.flat), u.recorder
     ops = {cell.at[0] if cell.step == UNIFORM else None for cell in cells}
     if len(ops) != 1 or None in ops:
-        raise NotRecordedError(f"{function.__name__} of what is no uniform of the op")
+        raise NotRecorded(f"{function.__name__} of what is no uniform of the op")
     shape = u.shape[1:]
     result = np.asarray(function(np.full(u.shape, 0.5), *others))
     columns = tuple(cell.at[1] for cell in cells)

@@ -14,7 +14,9 @@ from fastload.backends import masks
 from fastload.backends.base import Batch, Engine, WorkOrError
 from fastload.backends.native import gpu_decode
 from fastload.backends.native import runner as native
-from fastload.engine.epoch import Inline, Threaded, feeder
+from fastload.engine import tensors
+from fastload.engine.epoch import Inline, Threaded
+from fastload.engine.feeding import feeder
 from fastload.engine.flight import Begun, Feed, Launched, Ready, Started
 from fastload.engine.slots import Ring
 from fastload.engine.uploading import Decoded, Gpu, Uploader
@@ -184,9 +186,12 @@ class NativeEngine(Engine):
         batch = started.batch
         target, kept, valid = self._labels(started)
         pairs = zip(batch.runner.pictures, batch.outs, strict=True)
-        images = [_images(picture, out) for picture, out in pairs]
+        images = [tensors.images(picture, out) for picture, out in pairs]
         if kept is not None:
-            images, target = [_kept(one, kept) for one in images], _kept(target, kept)
+            images, target = (
+                [tensors.at(one, kept) for one in images],
+                tensors.at(target, kept),
+            )
         if self.rings[0].pinned:
             target = target.pin_memory()
         report = batch.trouble.report()
@@ -246,11 +251,15 @@ class NativeEngine(Engine):
         target = (
             started.masks.tensor()
             if started.masks
-            else _own(targets(batch.runner.plan, work, batch.drawn[0].mix))
+            else tensors.own(targets(batch.runner.plan, work, batch.drawn[0].mix))
         )
         kept = batch.trouble.kept(len(work))
-        valid = None if work.valid is None else _own(work.valid)
-        return target, kept, valid if valid is None or kept is None else _kept(valid, kept)
+        valid = None if work.valid is None else tensors.own(work.valid)
+        return (
+            target,
+            kept,
+            valid if valid is None or kept is None else tensors.at(valid, kept),
+        )
 
     def finish(self, started: Started | Ready, on_bad: Callable[[Report], object]) -> Batch:
         """The batch, in the caller's thread. on_bad: this epoch's; others may be under way."""
@@ -265,24 +274,6 @@ class NativeEngine(Engine):
             self.chooser.handed(ready.work.size, ready.placement, len(ready.work), mark)
         images = ready.images if self.runner.plan.views else ready.images[0]
         return [images, ready.target] + ([] if ready.valid is None else [ready.valid])
-
-
-def _images(picture: native.Picture, out: Array) -> torch.Tensor:
-    """[N, 3, H, W] over a slot."""
-    images = torch.from_numpy(out)
-    if picture.plan.out.dtype == "bfloat16":
-        images = images.view(torch.bfloat16)
-    return images.permute(0, 3, 1, 2) if picture.host_channels_last else images
-
-
-def _kept(part: torch.Tensor, positions: Longs) -> torch.Tensor:
-    """Images or labels at these positions of the batch."""
-    return part.index_select(0, torch.from_numpy(positions))
-
-
-def _own(array: Array) -> torch.Tensor:
-    """A tensor in torch's own memory, which a program may resize."""
-    return torch.from_numpy(array).clone()
 
 
 def check_threads(threads: int) -> None:

@@ -103,11 +103,6 @@ bool Pool::is_for(const Ticket& ticket, bool reader) const {
   return readers_ == 0 || ticket.reads == reader;
 }
 
-bool Pool::is_left(bool reader) const {
-  return std::any_of(queue_.begin(), queue_.end(),
-                     [&](const Ticket& it) { return !reader || is_for(it, true); });
-}
-
 bool Pool::claim(Claim& claim, bool reader) {
   auto oldest = std::find_if(queue_.begin(), queue_.end(),
                              [&](const Ticket& it) { return is_for(it, reader); });
@@ -115,6 +110,7 @@ bool Pool::claim(Claim& claim, bool reader) {
   if (oldest == queue_.end()) return false;
   claim = {oldest->work, oldest->next++, Clock::now(), oldest->reads};
   if (oldest->next == oldest->end) queue_.erase(oldest);
+  claim.others = !queue_.empty();
   return true;
 }
 
@@ -129,9 +125,8 @@ void Pool::loop(int thread) {
     bool claimed = false;
     more.wait(lock, [&] { return (claimed = claim(now, reader)) || closed_; });
     if (!claimed) return end_of_thread();
-    const bool left = is_left(reader);
     lock.unlock();
-    if (left) more.notify_one();
+    if (now.others) more.notify_one();
     run(now, worker);
     lock.lock();
     Work& work = *std::exchange(now.work, nullptr);

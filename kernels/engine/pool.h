@@ -91,12 +91,12 @@ class Pool {
     int64_t task = 0;
     std::chrono::steady_clock::time_point since{};
     bool reads = false;
+    bool others = false;  // tasks were left in the queue
   };
 
   Pool(int threads, int readers);
   void put(const Ticket& ticket, bool first);
   bool claim(Claim& claim, bool reader);  // with mutex_ held
-  bool is_left(bool reader) const;        // the same: tasks of that kind
   bool is_for(const Ticket& ticket, bool reader) const;
   void run(const Claim& now, Worker& worker);
   void loop(int thread);

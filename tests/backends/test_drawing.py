@@ -132,7 +132,7 @@ class Impure(T.RandomHorizontalFlip):
 @pytest.mark.parametrize(
     ("op", "why"),
     [
-        (Unknown(0.5), "NotRecordedError: np.unique"),
+        (Unknown(0.5), "NotRecorded: np.unique"),
         (Impure(0.5), "a program of it draws other numbers"),
     ],
 )
