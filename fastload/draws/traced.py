@@ -63,7 +63,7 @@ class Traced(NDArrayOperatorsMixin):
     def __getitem__(self, key: Any) -> "Traced":
         parts = key if isinstance(key, tuple) else (key,)
         if any(isinstance(part, Traced) for part in parts):
-            raise NotRecorded("an index that is drawn; use look_up or np.take_along_axis")
+            raise NotRecorded("an index that is drawn (look_up and np.take_along_axis take one)")
         found = self.cells[key]
         return self.moved(found if isinstance(found, np.ndarray) else boxed(found))
 
