@@ -11,8 +11,7 @@ from typing import Protocol
 from fastload import _native
 from fastload.backends.base import WorkOrError
 from fastload.backends.ffcv import runner as ffcv
-from fastload.engine.epoch import Threaded
-from fastload.engine.feeding import attempt, located
+from fastload.engine.epoch import Threaded, attempt, located
 from fastload.engine.flight import Begun, Feed, Started
 from fastload.engine.native import NativeEngine
 from fastload.engine.uploading import Gpu

@@ -15,9 +15,9 @@ from fastload.backends.base import Batch, Engine, WorkOrError
 from fastload.backends.native import gpu_decode
 from fastload.backends.native import runner as native
 from fastload.engine import tensors
-from fastload.engine.epoch import Inline, Threaded
-from fastload.engine.feeding import feeder
+from fastload.engine.epoch import Threaded, feeder
 from fastload.engine.flight import Begun, Feed, Launched, Ready, Started
+from fastload.engine.inline import Inline
 from fastload.engine.slots import Ring
 from fastload.engine.uploading import Decoded, Gpu, Uploader
 from fastload.errors import BackendError, DeviceMemoryError
