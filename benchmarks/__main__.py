@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import arguments
+from benchmarks import arguments, page_arguments
 from benchmarks.report import row
 from fastload.errors import FastloadError
 
@@ -41,7 +41,7 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_augmentation(verbs, measuring)
     arguments.add_training(verbs, showing, measuring)
     arguments.add_judged(verbs, measuring)
-    arguments.add_pages(verbs)
+    page_arguments.add_pages(verbs)
     for verb in verbs.choices.values():
         verb.add_argument(
             "--results", type=Path, default=row.RESULTS, help="folder of the .jsonl files"

@@ -2,7 +2,6 @@
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks import runs
@@ -10,7 +9,7 @@ from benchmarks.conversion import convert
 from benchmarks.dali import backends as dali_backends
 from benchmarks.decoding.settings import Settings as DecodeSettings
 from benchmarks.ffcv import compare as ffcv
-from benchmarks.loaders import limits, loader
+from benchmarks.loaders import limits, loader, overhead
 from benchmarks.peers import cli as peers
 from benchmarks.verdict import cli as verdict
 
@@ -31,6 +30,20 @@ def add_on_cpu(verbs: "Verbs", measuring: Parser) -> None:
     add_dali(
         verbs.add_parser(
             "dali", parents=[measuring], help="the DALI backends against a pipeline written by hand"
+        )
+    )
+    add_overhead(
+        verbs.add_parser(
+            "overhead",
+            parents=[measuring],
+            help="what the loader takes from the training process: CPU time of Python's threads",
+        )
+    )
+    add_beside(
+        verbs.add_parser(
+            "beside",
+            parents=[measuring],
+            help="a step of small operators beside fastload and beside PyTorch's workers",
         )
     )
     add_decode(
@@ -159,59 +172,6 @@ def add_judged(verbs: "Verbs", measuring: Parser) -> None:
     )
 
 
-def add_pages(verbs: "Verbs") -> None:
-    """What is made of the results, and pages that are generated."""
-    drawn = verbs.add_parser(
-        "plot", help="draw NAME.png and NAME.svg: the last machine and commit in NAME.jsonl"
-    )
-    drawn.add_argument(
-        "names", nargs="*", help="benchmarks (default: all), or headline: README's chart"
-    )
-    drawn.set_defaults(run=runs.run_plot)
-    listed = verbs.add_parser("table", help="put the tables of the results into Markdown files")
-    listed.add_argument(
-        "files", nargs="+", type=Path, help="with <!-- benchmarks: NAME --> markers"
-    )
-    listed.add_argument(
-        "--check", action="store_true", help="write nothing; exit 1 if a file is out of date"
-    )
-    listed.set_defaults(run=runs.run_table)
-    page = verbs.add_parser(
-        "ops", help="print docs/ops.md: every op, and how far its pixels are from torchvision's"
-    )
-    page.set_defaults(run=runs.run_ops)
-    _add_catalogues(verbs)
-    listed = verbs.add_parser(
-        "pipelines",
-        help="print docs/pipelines.md: which public pipelines run natively, and why the others do "
-        "not",
-    )
-    listed.set_defaults(run=runs.run_pipelines)
-    asked = verbs.add_parser(
-        "backends", help="print docs/backends.md: what each backend that is installed can run"
-    )
-    asked.set_defaults(run=runs.run_backends)
-    compared = verbs.add_parser(
-        "parity",
-        help="print docs/parity.md: how far each backend's pixels are from the reference's",
-    )
-    compared.set_defaults(run=runs.run_parity)
-
-
-def _add_catalogues(verbs: "Verbs") -> None:
-    """Pages that list all errors, and all ops as pictures."""
-    texts = verbs.add_parser("errors", help="print docs/errors.md: every error text and its cure")
-    texts.set_defaults(run=runs.run_errors)
-    verb = verbs.add_parser("cli", help="print docs/cli.md: every verb and option of fastload")
-    verb.set_defaults(run=runs.run_cli)
-    for name, run, what in (
-        ("gallery", runs.run_gallery, "docs/gallery.md and its picture of every op"),
-        ("decoding", runs.run_decoding, "the picture of docs/how-decoding-works.md"),
-    ):
-        listed = verbs.add_parser(name, help=f"write {what}")
-        listed.set_defaults(run=run, docs=Path("docs"))
-
-
 def add_data(verb: Parser) -> None:
     verb.add_argument("--data", help="folder of classes; without it, generated images")
     verb.add_argument(
@@ -235,6 +195,25 @@ def add_loader(verb: Parser) -> None:
     )
     verb.add_argument("--batch-size", type=int, default=64)
     verb.set_defaults(run=runs.run_loader)
+
+
+def add_overhead(verb: Parser) -> None:
+    sizes = list(overhead.Settings.batch_sizes)
+    verb.add_argument("--batch-sizes", type=int, nargs="+", default=sizes, help="samples")
+    verb.add_argument(
+        "--batches",
+        type=int,
+        default=overhead.Settings.batches,
+        help="of one repetition; fewer where they are large",
+    )
+    verb.set_defaults(run=runs.run_overhead)
+
+
+def add_beside(verb: Parser) -> None:
+    add_data(verb)
+    add_workers(verb)
+    verb.add_argument("--batch-sizes", type=int, nargs="+", default=[16, 256], help="samples")
+    verb.set_defaults(run=runs.run_beside)
 
 
 def add_dali(verb: Parser) -> None:

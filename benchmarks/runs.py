@@ -17,7 +17,7 @@ from benchmarks.ffcv import compare as ffcv
 from benchmarks.gpu import augment as device_augment
 from benchmarks.gpu import decode as device_decode
 from benchmarks.gpu import device
-from benchmarks.loaders import dali, limits, loader, storage
+from benchmarks.loaders import dali, limits, loader, overhead, storage
 from benchmarks.pages import backends, headline, parity, results
 from benchmarks.report import plot, row, table
 from fastload import demo_images
@@ -145,6 +145,32 @@ def run_limits(given: argparse.Namespace) -> bool:
     for text in wrong or ["all as claimed"]:
         print(f"benchmarks: limits: {text}", file=sys.stderr)
     return bool(wrong)
+
+
+def run_overhead(given: argparse.Namespace) -> None:
+    settings = overhead.Settings(
+        tuple(given.batch_sizes), batches=given.batches, repetitions=given.repetitions
+    )
+    settings.check()  # before images are made
+    with (
+        tempfile.TemporaryDirectory(prefix="fastload-benchmark-") as scratch,
+        progress("overhead", overhead.turns(settings), "runs") as advance,
+    ):
+        show(overhead.run(Path(scratch), settings, advance), given)
+
+
+def run_beside(given: argparse.Namespace) -> None:
+    from benchmarks.loaders import beside  # needs torchvision
+
+    settings = beside.Settings(
+        tuple(given.workers), tuple(given.batch_sizes), repetitions=given.repetitions
+    )
+    settings.check()  # before images are made
+    with (
+        images_of(given) as (folder, name),
+        progress("beside", settings.turns, "turns") as advance,
+    ):
+        show(beside.run(folder, name, settings, advance), given)
 
 
 def run_train(given: argparse.Namespace) -> None:

@@ -63,6 +63,49 @@ def uniforms(
 ) -> None:
     """Fill out [N, K] with multiples of 2^-32 in [0, 1), a pure function of its arguments."""
 
+DRAW_STEPS: Final[tuple[str, ...]]
+"""What programs of draws can do: a step's code is its index here (kernels/engine/draws.h)."""
+DRAW_MATH: Final[tuple[str, ...]]
+"""The functions of Python's math that they may call, and "round15", `round(value, 15)`."""
+
+@final
+class Draws:
+    """What ops draw, as a program over registers. `fastload.draws` records it.
+
+    A register holds one number of each sample. steps: int32 [S, 5], code, out, and three operands:
+        registers, or a place and a length in `lists`, or the number of a function.
+    uniforms: int32 [U, 3], number of the op, column, register. sizes: the registers of height and
+        width, or none. given: those of what Python gives. refusals: where one of these is not 0,
+        the batch is not drawn. outputs: type and registers of each array. functions: name, and the
+        addresses of a loop as NumPy's ufuncs have it and of its data; 0, 0: one of DRAW_MATH.
+    """
+
+    def __init__(
+        self,
+        *,
+        registers: int,
+        steps: NDArray[np.int32],
+        lists: Sequence[int],
+        constants: Sequence[tuple[int, float]],
+        uniforms: NDArray[np.int32],
+        sizes: Sequence[int],
+        given: Sequence[int],
+        refusals: Sequence[int],
+        outputs: Sequence[tuple[str, Sequence[int]]],
+        functions: Sequence[tuple[str, int, int]],
+    ) -> None: ...
+    def run(
+        self,
+        seed: int,
+        epoch: int,
+        samples: NDArray[np.int64],
+        occurrences: NDArray[np.int64],
+        sizes: NDArray[np.int32],
+        given: NDArray[np.float64],
+        outs: Sequence[NDArray[Any]],
+    ) -> bool:
+        """Fill outs [N, …], without the GIL; False where NumPy has to draw this batch."""
+
 def permute(
     positions: NDArray[np.int64], n: int, seed: int, epoch: int, out: NDArray[np.int64]
 ) -> None:
@@ -783,6 +826,33 @@ class Job:
         """Block, without the GIL, until nothing is left to do (True), for `seconds` at most (False:
         something is).
         """
+
+    def wait_started(self, seconds: float) -> bool:
+        """True once it makes its samples by itself (`then`), or nothing is left to do; False after
+        so many seconds.
+        """
+
+    def then(
+        self,
+        pictures: Sequence[PictureWork],
+        draws: Sequence[list[Any]],
+        *,
+        seed: int,
+        epoch: int,
+        most_pixels: int,
+    ) -> None:
+        """Go on by itself once all is read: run the programs, check the records, and make the
+        pictures, as `run` does.
+
+        draws: of each picture, tuples (Draws, samples, occurrences, given, outs), which fill the
+            arrays of its records. most_pixels: of an image; 0: any number.
+        Where a sample is not OK, or something is out of its range, nothing is made, and the job is
+        as one that was told nothing.
+        """
+
+    @property
+    def drawn(self) -> bool:
+        """Whether it has gone on by itself."""
 
     @property
     def done(self) -> bool:

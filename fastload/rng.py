@@ -44,10 +44,14 @@ def batch_uniforms(work: Work, op: int, count: int) -> Floats:
     """
     out = np.empty((1, count), np.float64)
     if out.size:
-        step = np.array([work.step + work.view * VIEW_DRAWS], np.int64)
-        rank = np.array([work.rank], np.int64)
-        _native.uniforms(work.seed, work.epoch, step, rank, BATCH_DRAWS + op, out)
+        _native.uniforms(work.seed, work.epoch, *batch_key(work), BATCH_DRAWS + op, out)
     return out
+
+
+def batch_key(work: Work) -> tuple[Longs, Longs]:
+    """What stands in place of samples and occurrences where a batch shares its draws: int64 [1]."""
+    step = np.array([work.step + work.view * VIEW_DRAWS], np.int64)
+    return step, np.array([work.rank], np.int64)
 
 
 def checked_epoch(where: str, epoch: Any) -> int:

@@ -86,6 +86,20 @@ class Work:
     valid: NDArray[np.bool_] | None = None
     choices: Longs | None = None
 
+    def batch(
+        self,
+        step: int,
+        samples: Longs,
+        occurrences: Longs,
+        choices: Longs | None,
+        valid: NDArray[np.bool_] | None = None,
+    ) -> "Work":
+        """Another batch of the same epoch: `replace` in less time."""
+        return Work(
+            samples, occurrences, self.seed, self.epoch, step, self.rank, self.size, self.view,
+            valid, choices
+        )  # fmt: skip
+
     def of_view(self, view: int, views: int) -> "Work":
         """The same samples for one of `views` pictures of each: every view is an occurrence of its
         own.

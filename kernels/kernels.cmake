@@ -72,8 +72,11 @@ set(fastload_engine
   kernels/engine/collector.cpp
   kernels/engine/decode.cpp
   kernels/engine/device_decode.cpp
+  kernels/engine/draw_steps.cpp
+  kernels/engine/draws.cpp
   kernels/engine/files.cpp
   kernels/engine/job.cpp
+  kernels/engine/lent.cpp
   kernels/engine/pool.cpp
   kernels/engine/sample.cpp
   kernels/engine/seek_log.cpp
@@ -82,6 +85,8 @@ set(fastload_engine
 
 # No contraction to FMA: CPU and GPU give the same bits.
 set(fastload_flags -ffp-contract=off -Wall -Wextra -Wno-psabi)
+# A square root sets no errno here, so it can be a vector's.
+set_source_files_properties(kernels/engine/draw_steps.cpp PROPERTIES COMPILE_OPTIONS -fno-math-errno)
 set(fastload_sanitizers -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g1)
 if(FASTLOAD_SANITIZE STREQUAL "THREAD")
   set(fastload_sanitizers -fsanitize=thread -g1)

@@ -28,7 +28,7 @@ FORM = re.compile(r"; [a-z{]|[(,; ](want|got|wants) ")
 # Strings of that form that are none: help of options, style sheets, reports.
 NO_ERRORS = re.compile(
     r"(cli/(convert_options|convert_report|demo\w*|doctor\w*|gpus|index|verify|repair)"
-    r"|profiler/(headline|tables|page|charts|within|evidence|advice)|recipes/rates|show/page"
+    r"|profiler/(headline|tables|page|charts|within|evidence|advice|interference)|recipes/rates|show/page"
     r"|show/sheet|system/notebook|cli/profile_options:Annotated|parity/compare|parity/difference)\.py$"
 )
 _NAMED_WHOLE = ("room", "seek", "formats", "pil")  # modules whose constants are named with them

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar
 
-from fastload.attach import log, stages
+from fastload.attach import log, stages, taken
 from fastload.attach.looking import Facts, facts, images_in
 from fastload.attach.stages import STAGES, Timed
 
@@ -68,6 +68,7 @@ class Recorder:
         self._said: dict[str, object] = {}
         self._events: deque[tuple[_Event, _Event, Facts]] = deque()
         self._made = 0  # batches, in a worker
+        self._since: tuple[float, float] | None = None  # as _took
 
     def number(self, loader: object) -> int | None:
         """The loader's number in the log; None for one that is not looked at."""
@@ -102,7 +103,15 @@ class Recorder:
         for number in self._refs:
             self._count_stages(number)
         if self._facts or more:
-            self.tell(**more)
+            self.tell(**more, **self._took())
+
+    def _took(self) -> dict[str, object]:
+        """CPU time of loaders' Python threads, in the time since the first batch, s."""
+        if self._since is None:
+            return {}
+        start, before = self._since
+        wall, python = time.perf_counter() - start, taken.python_seconds() - before
+        return {"taken": {"wall_s": wall, "python_s": python}}
 
     def _count_stages(self, number: int) -> None:
         """Of fastload's own loaders."""
@@ -153,6 +162,8 @@ class Recorder:
 
     def wait(self, number: int, fetch: Callable[[], object]) -> object:
         """fetch(), timed and written down."""
+        if self._since is None:
+            self._since = (time.perf_counter(), taken.python_seconds())
         before = _event()
         start, cpu = time.perf_counter(), time.thread_time()
         steps, self.steps = self.steps, 0

@@ -1,7 +1,7 @@
 """An epoch under way: who requests, reads, draws and finishes its batches, and how that ends.
 
-Life of a batch in the native engine: request (consumer), begin, draw, start (feeder thread), finish
-(consumer; on a GPU the sender).
+Life of a batch in the native engine: request (consumer), begin (feeder thread), draw and make (the
+pool; what is irregular is drawn and started by the feeder), finish (consumer; on a GPU the sender).
 Only the consumer's thread touches the user's sampler, as in PyTorch.
 """
 
@@ -14,14 +14,14 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import ParamSpec, TypeVar
 
-from fastload import _native
+from fastload.attach import taken
 from fastload.backends.base import Batch, WorkOrError
 from fastload.engine import ending, waits
 from fastload.engine.flight import (
     BatchMaker,
+    Begun,
     Feed,
     LaunchedOrError,
-    Located,
     Ready,
     ReadyOrError,
     Started,
@@ -30,7 +30,7 @@ from fastload.engine.flight import (
 from fastload.engine.sending import Sender
 from fastload.errors import BackendError, HostMemoryError
 from fastload.sources.base import Location
-from fastload.sources.seek_views import ReadOnly, View
+from fastload.sources.seek_views import View
 from fastload.spec import Work
 from fastload.system import room
 
@@ -39,39 +39,9 @@ ALIVE = 1.0
 FETCH_AHEAD = 2  # batches whose files are read while the one before is decoded
 # Seconds between two looks of the feeder, while it waits for a read, at whether its epoch is over
 LOOK = 0.1
+Located = tuple[Work, Location]  # a batch, and where its samples lie
 P = ParamSpec("P")
 T = TypeVar("T")
-
-
-class Inline:
-    """num_workers=0: everything in the caller's thread, one batch at a time; breakpoints and
-    tracebacks are plain.
-    """
-
-    ready = 0  # batches that are done before they are asked for
-
-    def __init__(self, engine: BatchMaker, works: Iterator[WorkOrError], seek: View) -> None:
-        self.engine, self.works, self.seek, self.on_bad = engine, works, seek, engine.on_bad
-
-    def __iter__(self) -> "Inline":
-        return self
-
-    def __next__(self) -> Batch:
-        work = next(self.works)
-        if isinstance(work, Exception):
-            try:
-                raise work
-            finally:
-                del work  # its traceback holds this frame
-        room.check("a batch")
-        if self.engine.forked:
-            self.engine, self.seek = self.engine.again(), ReadOnly(self.seek)
-        engine, location = self.engine, self.engine.runner.plan.source.locate(work.samples)
-        job = engine.runner.begin(engine.pool, work, location, self.seek)
-        return engine.finish(engine.start(job, work), self.on_bad)
-
-    def close(self) -> None:
-        """Nothing is under way between two batches."""
 
 
 class Threaded:
@@ -203,14 +173,8 @@ class Threaded:
         """Ask the feeder for the batch of the sampler's next indices, if there are any."""
         work = next(self.works, None)
         if work is not None:
-            self.feed.requests.put(work if isinstance(work, Exception) else self._located(work))
+            self.feed.requests.put(work)
             self.pending += 1
-
-    def _located(self, work: Work) -> Located:
-        runner = self.engine.runner
-        location = runner.plan.source.locate(work.samples)
-        runner.advise(self.engine.pool, location)
-        return work, location
 
 
 def _sender(engine: BatchMaker, feed: Feed) -> Sender:
@@ -245,31 +209,59 @@ def feeder(engine: BatchMaker, feed: Feed) -> threading.Thread:
 
 def _feed(engine: BatchMaker, feed: Feed) -> None:
     """The feeder thread. It knows no iterator, so that dropping the iterator ends it."""
+    try:
+        _feed_all(engine, feed)
+    finally:
+        taken.ended()
+
+
+def _feed_all(engine: BatchMaker, feed: Feed) -> None:
     entered = attempt(engine.enter)
-    reading: deque[tuple[_native.Job, Work] | Exception] = deque()
-    while (request := feed.requests.get()) is not None:
+    ordered: deque[Located | Exception] = deque()
+    reading: deque[Begun | Exception] = deque()
+    while _asked(engine, feed, ordered):
         feed.pace.wait(feed.stopped)
         if feed.stopped.is_set():
             return
-        if isinstance(entered, Exception):
-            reading.append(entered)
-        elif isinstance(request, Exception):
-            reading.append(request)
-        else:
-            reading.append(attempt(_begin, engine, *request, feed.seek))
-        while len(reading) > FETCH_AHEAD or (reading and feed.requests.empty()):
-            item = reading.popleft()
-            while not isinstance(item, Exception) and not item[0].wait(LOOK):
+        item = ordered.popleft()
+        item = entered if isinstance(entered, Exception) else item
+        reading.append(
+            item if isinstance(item, Exception) else attempt(_begin, engine, *item, feed.seek)
+        )
+        while len(reading) > FETCH_AHEAD or (reading and not ordered and feed.requests.empty()):
+            begun = reading.popleft()
+            while not isinstance(begun, Exception) and not begun.job.wait_started(LOOK):
                 if feed.stopped.is_set():
                     return
-            feed.started.put(item if isinstance(item, Exception) else attempt(engine.start, *item))
+            feed.started.put(
+                begun if isinstance(begun, Exception) else attempt(engine.start, begun)
+            )
 
 
-def _begin(
-    engine: BatchMaker, work: Work, location: Location, seek: View
-) -> tuple[_native.Job, Work]:
+def _asked(engine: BatchMaker, feed: Feed, ordered: deque[Located | Exception]) -> bool:
+    """Find where the samples of all batches lie that were asked for, so that the system reads them
+    ahead; waits for one where there is none. False: there are no more.
+    """
+    while not ordered or not feed.requests.empty():
+        request = feed.requests.get()
+        if request is None:
+            return False
+        ordered.append(
+            request if isinstance(request, Exception) else attempt(located, engine, request)
+        )
+    return True
+
+
+def located(engine: BatchMaker, work: Work) -> Located:
+    runner = engine.runner
+    location = runner.plan.source.locate(work.samples)
+    runner.advise(engine.pool, location)
+    return work, location
+
+
+def _begin(engine: BatchMaker, work: Work, location: Location, seek: View) -> Begun:
     room.check("a batch")
-    return engine.runner.begin(engine.pool, work, location, seek), work
+    return engine.begin(work, location, seek)
 
 
 def attempt(step: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | Exception:

@@ -11,11 +11,10 @@ from typing import Protocol
 from fastload import _native
 from fastload.backends.base import WorkOrError
 from fastload.backends.ffcv import runner as ffcv
-from fastload.engine.epoch import Threaded, attempt
-from fastload.engine.flight import Feed, Located, Started
+from fastload.engine.epoch import Threaded, attempt, located
+from fastload.engine.flight import Begun, Feed, Started
 from fastload.engine.native import NativeEngine
 from fastload.engine.uploading import Gpu
-from fastload.sources.base import Location
 from fastload.sources.collect import Indexes
 from fastload.sources.seek_views import View
 from fastload.spec import Work
@@ -85,12 +84,13 @@ def _entered(engine: FfcvEngine) -> Exception | None:
 
 
 def _start(
-    engine: FfcvEngine, seek: View, request: Located | Exception, failed: Exception | None
+    engine: FfcvEngine, seek: View, request: Work | Exception, failed: Exception | None
 ) -> Started | Exception:
     if failed:
         return failed
-    return request if isinstance(request, Exception) else attempt(_begin, engine, seek, *request)
+    return request if isinstance(request, Exception) else attempt(_begin, engine, seek, request)
 
 
-def _begin(engine: FfcvEngine, seek: View, work: Work, location: Location) -> Started:
-    return engine.start(engine.runner.begin(engine.pool, work, location, seek), work)
+def _begin(engine: FfcvEngine, seek: View, work: Work) -> Started:
+    job = engine.runner.begin(engine.pool, *located(engine, work), seek)
+    return engine.start(Begun(job, work, None))

@@ -25,7 +25,13 @@ from fastload.sources.base import Location
 from fastload.sources.seek_views import View
 from fastload.spec import Work
 
-Located: TypeAlias = tuple[Work, Location]  # and where its samples lie
+
+class Begun(NamedTuple):
+    """A batch whose samples are read."""
+
+    job: _native.Job
+    work: Work
+    ahead: native.DrawnBatch | None  # what the job makes by itself, if nothing is irregular
 
 
 class Started(NamedTuple):
@@ -36,6 +42,8 @@ class Started(NamedTuple):
     requested: Work  # as the sampler has it, before other samples stand in for bad ones
     masks: masks.Begun | None
     prepared: list[gpu_decode.Prepared] | None  # what of it a GPU decodes
+    # What it will be if nothing goes wrong; only its pixels are still to come
+    ready: "Ready | None" = None
 
     @property
     def done(self) -> bool:
@@ -77,7 +85,7 @@ StartedOrError: TypeAlias = Started | Exception
 LaunchedOrError: TypeAlias = Ready | Launched | Exception
 ReadyOrError: TypeAlias = Ready | Exception
 # Queues of them; None: no more.
-Requests: TypeAlias = "queue.SimpleQueue[Located | Exception | None]"
+Requests: TypeAlias = "queue.SimpleQueue[Work | Exception | None]"
 StartedQueue: TypeAlias = "queue.SimpleQueue[StartedOrError | None]"
 
 
@@ -119,7 +127,8 @@ class BatchMaker(Protocol):
     def again(self) -> "BatchMaker": ...
     def enter(self) -> None: ...
     def feeder(self, feed: Feed) -> threading.Thread: ...
-    def start(self, job: _native.Job, work: Work) -> Started: ...
+    def begin(self, work: Work, location: Location, seek: View) -> Begun: ...
+    def start(self, begun: Begun) -> Started: ...
     def launch(self, started: Started) -> Ready | Launched: ...
     def settle(self, launched: Ready | Launched) -> Ready: ...
     def finish(self, started: Started | Ready, on_bad: Callable[[Report], object]) -> Batch: ...

@@ -4,6 +4,7 @@ epoch.
 
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import torch
 import torch.utils.data
@@ -13,15 +14,19 @@ from fastload.backends import masks
 from fastload.backends.base import Batch, Engine, WorkOrError
 from fastload.backends.native import gpu_decode
 from fastload.backends.native import runner as native
-from fastload.engine.epoch import Inline, Threaded, feeder
-from fastload.engine.flight import Feed, Launched, Ready, Started
+from fastload.engine import tensors
+from fastload.engine.epoch import Threaded, feeder
+from fastload.engine.flight import Begun, Feed, Launched, Ready, Started
+from fastload.engine.inline import Inline
 from fastload.engine.slots import Ring
 from fastload.engine.uploading import Decoded, Gpu, Uploader
 from fastload.errors import BackendError, DeviceMemoryError
 from fastload.plan.bad_samples import Report
 from fastload.plan.placement import HOST, Chooser, Placement
 from fastload.plan.plan import targets
+from fastload.sources.base import Location
 from fastload.sources.collect import Indexes
+from fastload.sources.seek_views import View
 from fastload.spec import Array, Longs, Work
 from fastload.system import devices, room
 from fastload.system.threads import Threads
@@ -105,16 +110,32 @@ class NativeEngine(Engine):
         """The thread of an epoch, running."""
         return feeder(self, feed)
 
-    def start(self, job: _native.Job, work: Work) -> Started:
-        """Draw the records and start decoding into a slot."""
-        placement = self.chooser.choose(work.size)
-        runner = self._runner(work.size, placement)
-        batch = runner.draw(job, work)
-        count, sizes = len(batch.work), job.sizes
-        outs = [
+    def begin(self, work: Work, location: Location, seek: View) -> Begun:
+        """Start reading, and let the job go on by itself where it can."""
+        job = self.runner.begin(self.pool, work, location, seek)
+        if self.uploader or not self.pool.threads:
+            return Begun(job, work, None)
+        runner = self._runner(work.size, self.chooser.choose(work.size))
+        return Begun(job, work, runner.ahead(job, work, partial(self._slots, runner, len(work))))
+
+    def _slots(self, runner: native.Runner, count: int) -> list[Array]:
+        """Memory for a batch, of each picture."""
+        return [
             ring.take(picture.host_shape(count), picture.host_dtype)
             for ring, picture in zip(self.rings, runner.pictures, strict=True)
         ]
+
+    def start(self, begun: Begun) -> Started:
+        """Draw the records and start decoding into a slot."""
+        job, work, ahead = begun
+        placement = self.chooser.choose(work.size)
+        if ahead and job.drawn:
+            started = Started(ahead, placement, work, None, None)
+            return started._replace(ready=self._wrapped(started))
+        runner = self._runner(work.size, placement)
+        batch = runner.draw(job, work)
+        count, sizes = len(batch.work), job.sizes
+        outs = ahead.outs if ahead and count == len(work) else self._slots(runner, count)
         late, prepared = job.late.any(), None
         if self.uploader and placement.decode == "gpu":
             prepared = self.uploader.prepare(job, batch.drawn)
@@ -157,11 +178,20 @@ class NativeEngine(Engine):
             except DeviceMemoryError as error:
                 return self._on_host(started, error)
             return Launched(started, decoded, ready) if decoded else ready
+        as_ordered = batch.work is started.requested and not batch.trouble.errors
+        return started.ready if started.ready and as_ordered else self._wrapped(started)
+
+    def _wrapped(self, started: Started) -> Ready:
+        """The batch as tensors, where nothing of it goes to a GPU."""
+        batch = started.batch
         target, kept, valid = self._labels(started)
         pairs = zip(batch.runner.pictures, batch.outs, strict=True)
-        images = [_images(picture, out) for picture, out in pairs]
+        images = [tensors.images(picture, out) for picture, out in pairs]
         if kept is not None:
-            images, target = [_kept(one, kept) for one in images], _kept(target, kept)
+            images, target = (
+                [tensors.at(one, kept) for one in images],
+                tensors.at(target, kept),
+            )
         if self.rings[0].pinned:
             target = target.pin_memory()
         report = batch.trouble.report()
@@ -211,7 +241,7 @@ class NativeEngine(Engine):
         work = started.requested
         location = self.runner.plan.source.locate(work.samples)
         job = self.runner.begin(self.pool, work, location, self.view)
-        return self.complete(self.start(job, work))
+        return self.complete(self.start(Begun(job, work, None)))
 
     def _labels(self, started: Started) -> tuple[torch.Tensor, Longs | None, torch.Tensor | None]:
         """Of the batch: the target, the positions that are handed out (None: all), and `Work.valid`
@@ -221,16 +251,21 @@ class NativeEngine(Engine):
         target = (
             started.masks.tensor()
             if started.masks
-            else _own(targets(batch.runner.plan, work, batch.drawn[0].mix))
+            else tensors.own(targets(batch.runner.plan, work, batch.drawn[0].mix))
         )
         kept = batch.trouble.kept(len(work))
-        valid = None if work.valid is None else _own(work.valid)
-        return target, kept, valid if valid is None or kept is None else _kept(valid, kept)
+        valid = None if work.valid is None else tensors.own(work.valid)
+        return (
+            target,
+            kept,
+            valid if valid is None or kept is None else tensors.at(valid, kept),
+        )
 
     def finish(self, started: Started | Ready, on_bad: Callable[[Report], object]) -> Batch:
         """The batch, in the caller's thread. on_bad: this epoch's; others may be under way."""
         ready = started if isinstance(started, Ready) else self.complete(started)
-        on_bad(ready.report)
+        if ready.report.errors:
+            on_bad(ready.report)
         self.seek.warn()
         if ready.sent and self.uploader and self.gpu:
             devices.same(self.gpu.device, self.gpu.asked)
@@ -239,26 +274,6 @@ class NativeEngine(Engine):
             self.chooser.handed(ready.work.size, ready.placement, len(ready.work), mark)
         images = ready.images if self.runner.plan.views else ready.images[0]
         return [images, ready.target] + ([] if ready.valid is None else [ready.valid])
-
-
-def _images(picture: native.Picture, out: Array) -> torch.Tensor:
-    """[N, 3, H, W] over a slot."""
-    images = torch.from_numpy(out)
-    if picture.plan.out.dtype == "bfloat16":
-        images = images.view(torch.bfloat16)
-    images = images.permute(0, 3, 1, 2) if picture.host_channels_last else images
-    # Three equal channels are made, of which one may be wanted.
-    return images[:, :1].contiguous() if picture.plan.out.channels == 1 else images
-
-
-def _kept(part: torch.Tensor, positions: Longs) -> torch.Tensor:
-    """Images or labels at these positions of the batch."""
-    return part.index_select(0, torch.from_numpy(positions))
-
-
-def _own(array: Array) -> torch.Tensor:
-    """A tensor in torch's own memory, which a program may resize."""
-    return torch.from_numpy(array).clone()
 
 
 def check_threads(threads: int) -> None:

@@ -7,6 +7,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 
+from fastload.attach import taken
 from fastload.engine.ending import JOIN
 from fastload.engine.flight import LaunchedOrError, ReadyOrError, StartedOrError, StartedQueue
 from fastload.engine.pace import Pace
@@ -70,12 +71,33 @@ def _run(
     stopped: threading.Event,
 ) -> None:
     """The thread. It knows no iterator, so that dropping the iterator ends it."""
-    failed: Exception | None = None
+    try:
+        _send(started, launch, settle, _entered(enter), pace, finished, ahead, stopped)
+    finally:
+        taken.ended()
+
+
+def _entered(enter: Callable[[], object]) -> Exception | None:
+    """Why this thread cannot send; handed to the caller in every batch's place, who would wait for
+    ever.
+    """
     try:
         enter()
-    # Handed to the caller, in every batch's place: it would wait for ever
     except Exception as error:  # noqa: BLE001
-        failed = error
+        return error
+    return None
+
+
+def _send(
+    started: StartedQueue,
+    launch: Callable[[StartedOrError], LaunchedOrError],
+    settle: Callable[[LaunchedOrError], ReadyOrError],
+    failed: Exception | None,
+    pace: Pace,
+    finished: "queue.SimpleQueue[ReadyOrError]",
+    ahead: threading.Semaphore,
+    stopped: threading.Event,
+) -> None:
     under_way: deque[LaunchedOrError] = deque()  # launched
 
     def settle_all() -> None:

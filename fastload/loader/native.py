@@ -73,6 +73,8 @@ class Native(Reseeded):
     def _open(self, loader: BaseLoader[object]) -> None:
         self._meter, self._progress = loader._meter, loader._progress
         self._last = time.perf_counter()
+        # Not where a profiler has put its own in that place
+        self._as_torchs = _BaseDataLoaderIter.__next__.__module__ == _BaseDataLoaderIter.__module__
         self._split = distributed.split(loader)[0] > 1
         room.check("an epoch")
         with room.Told():
@@ -84,16 +86,27 @@ class Native(Reseeded):
             ordered = works(loader, plan, self._progress, key, self._sampler_iter)
             self._batches = engine.epoch(ordered, loader.timeout)
 
+    def __next__(self) -> Batch:
+        # What PyTorch's does, which asks its profiler even where none runs: that takes as long as
+        # all the rest.
+        profiled = not self._as_torchs or torch.autograd._profiler_enabled()
+        if profiled or self._sampler_iter is None:
+            batch: Batch = super().__next__()
+            return batch
+        formed = self._next_data()
+        self._num_yielded += 1
+        return cast("Batch", formed)
+
     def _next_data(self) -> object:  # type: ignore[override]  # the base class's never returns
         asked, ready = time.perf_counter(), self._batches.ready
-        while not len((batch := self._batch())[1]):  # nothing is left of it
+        while not _length(batch := self._batch()):  # nothing is left of it
             if self._split:
                 raise BadSamplesError(
                     "on_error='skip': nothing is left of a batch, and other ranks have theirs; use "
                     "'substitute'"
                 )
         now = time.perf_counter()
-        self._meter.count(len(batch[1]), ready, asked, self._last, now)
+        self._meter.count(_length(batch), ready, asked, self._last, now)
         self._last = now
         return self._formed(batch)
 
@@ -130,6 +143,12 @@ class Native(Reseeded):
         """Ends what is under way, as frameworks ask PyTorch's iterators to."""
         self._shutdown = True
         self._batches.close()
+
+
+def _length(batch: Batch) -> int:
+    """How many samples it has. A tensor's len() takes longer."""
+    target = batch[1]
+    return target.shape[0] if isinstance(target, torch.Tensor) else len(target)
 
 
 def _tell(bad: BadSamples, progress: Progress, done: str) -> None:
@@ -187,7 +206,8 @@ def works(
         if isinstance(work, Exception):
             yield work
         else:
-            yield replace(work, size=sizes.at(loader, plan, progress.epoch, work.step))
+            size = sizes.at(loader, plan, progress.epoch, work.step)
+            yield work if size is None else replace(work, size=size)
 
 
 def _shared(
@@ -196,15 +216,9 @@ def _shared(
     """The batches of an order that says itself how often each sample has come before."""
     parts = inner.batches(batches.batch_size, batches.drop_last, first)
     for step, part in enumerate(parts, first):
-        yield replace(
-            start,
-            samples=part.samples,
-            occurrences=part.occurrences,
-            step=step,
-            valid=part.valid,
-            # A weight of 0 may be meant to leave a sample out.
-            choices=None if inner.weights is None else part.samples,
-        )
+        # A weight of 0 may be meant to leave a sample out.
+        choices = None if inner.weights is None else part.samples
+        yield start.batch(step, part.samples, part.occurrences, choices, part.valid)
 
 
 def _sampled(
@@ -232,13 +246,8 @@ def _sampled(
         except (IndexError, TypeError) as error:
             yield error
             continue
-        yield replace(
-            start,
-            samples=samples,
-            occurrences=samplers.occurrences(samples, seen),
-            step=step,
-            choices=None if every else samples,
-        )
+        seen_before = samplers.occurrences(samples, seen)
+        yield start.batch(step, samples, seen_before, None if every else samples)
 
 
 def _replayed(

@@ -13,7 +13,7 @@ from fastload import rng
 from fastload.attach.looking import asked
 from fastload.errors import UsageError
 from fastload.order.loaders import OrderedLoader
-from fastload.order.samplers import CHUNK, next_epoch, occurrences
+from fastload.order.samplers import CHUNK, blocks, next_epoch, occurrences
 from fastload.spec import Floats, Longs, Work
 
 COUNTED = 1 << 18  # positions drawn at once, where a resumed epoch counts what came before
@@ -153,21 +153,31 @@ class DistributedSampler(torch.utils.data.Sampler[int]):
 
     def _batches(self, epoch: int, size: int, drop_last: bool, first: int) -> Iterator[Part]:
         world, count = self.num_replicas, len(self)
-        seen = None if self._shares is None else self._counted(epoch, first * size * world)
+        if self._shares is None:
+            yield from self._permuted(epoch, size, drop_last, first)
+            return
+        seen = self._counted(epoch, first * size * world)
         for start in range(first * size, count - (size - 1 if drop_last else 0), size):
             # All ranks' positions: occurrences are counted in the global order.
             positions = np.arange(start * world, min(start + size, count) * world)
             mine = slice(self.rank, None, world)
-            valid = positions[mine] < self.total if self.eval_exact else None
-            if seen is None:
-                yield Part(*self._placed(epoch, positions[mine]), valid)
-            else:
-                samples = self._chosen(self._uniforms(epoch, positions))
-                yield Part(
-                    np.ascontiguousarray(samples[mine]),
-                    np.ascontiguousarray(occurrences(samples, seen)[mine]),
-                    valid,
-                )
+            samples = self._chosen(self._uniforms(epoch, positions))
+            yield Part(
+                np.ascontiguousarray(samples[mine]),
+                np.ascontiguousarray(occurrences(samples, seen)[mine]),
+                None,
+            )
+
+    def _permuted(self, epoch: int, size: int, drop_last: bool, first: int) -> Iterator[Part]:
+        """The same of an order without weights."""
+        count = len(self) - (len(self) % size if drop_last else 0)
+        for start, end in blocks(first * size, count, size):
+            positions = np.arange(start, end) * self.num_replicas + self.rank
+            samples, copies = self._placed(epoch, positions)
+            valid = positions < self.total if self.eval_exact else None
+            for at in range(0, end - start, size):
+                part = slice(at, at + size)
+                yield Part(samples[part], copies[part], None if valid is None else valid[part])
 
     def _placed(self, epoch: int, positions: Longs) -> tuple[Longs, Longs]:
         """Samples and occurrences at these positions of an order that is a permutation, each sample

@@ -128,9 +128,11 @@ class Plan:
 
     def records(self, work: Work, sizes: Ints) -> list[Array]:
         """`records` of this picture."""
-        return records(
-            self.steps, work.of_view(self.view, self.views) if self.views else work, sizes
-        )
+        return records(self.steps, self.of_view(work), sizes)
+
+    def of_view(self, work: Work) -> Work:
+        """The work as this picture's draws have it."""
+        return work.of_view(self.view, self.views) if self.views else work
 
     def stage(self, stage: Stage) -> tuple[Step, ...]:
         return tuple(step for step in self.steps if step.stage == stage)

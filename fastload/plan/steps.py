@@ -1,10 +1,11 @@
 """Ops in their places: the image before each, what each draws, and its records."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from fastload import rng
 from fastload.errors import PipelineError
-from fastload.spec import Array, Ints, Spec, Stage, Work
+from fastload.spec import Array, Floats, Ints, Spec, Stage, Work
 from fastload.transforms import Op, ToImage
 
 
@@ -76,6 +77,20 @@ def infer_specs(ops: tuple[Op, ...]) -> tuple[tuple[Step, ...], Spec]:
     return tuple(steps), spec
 
 
+# What draws the uniforms of an op: its number, how many, and whether the batch shares them.
+Uniforms = Callable[[int, int, bool], Floats]
+
+
+def uniforms_of(work: Work) -> Uniforms:
+    """Those of a batch. Of a view, `work` is what `Work.of_view` gives."""
+
+    def draw(number: int, count: int, shared: bool) -> Floats:
+        by_key = rng.batch_uniforms if shared else rng.sample_uniforms
+        return by_key(work, number, count)
+
+    return draw
+
+
 def records(steps: tuple[Step, ...], work: Work, sizes: Ints) -> list[Array]:
     """Each step's parameter records [N, …] for the samples of `work`, whose images have `sizes`
     int32 [N, 2], px.
@@ -83,9 +98,14 @@ def records(steps: tuple[Step, ...], work: Work, sizes: Ints) -> list[Array]:
     The one place where plans meet random numbers: every backend gets its records here. Of a view,
     `work` is what `Work.of_view` gives.
     """
+    return drawn(steps, uniforms_of(work), sizes)
+
+
+def drawn(steps: tuple[Step, ...], uniforms: Uniforms, sizes: Ints) -> list[Array]:
+    """The same of any uniforms."""
     out = []
     for step in steps:
-        draw = rng.batch_uniforms if step.op.per_batch else rng.sample_uniforms
-        drawn, sizes = step.op.params(draw(work, step.number, step.draws), sizes)
-        out.append(drawn)
+        u = uniforms(step.number, step.draws, step.op.per_batch)
+        record, sizes = step.op.params(u, sizes)
+        out.append(record)
     return out

@@ -6,6 +6,7 @@ from fastload.profiler.cold import Reading
 from fastload.profiler.cuts import Cut
 from fastload.profiler.evidence import Evidence, Rungs, StageCost
 from fastload.profiler.foreseen import Foreseen
+from fastload.profiler.interference import Taken
 from fastload.profiler.remedies import Priced
 from fastload.profiler.sizes import AtSize
 from fastload.profiler.sweep import AtWorkers
@@ -64,3 +65,4 @@ class Findings:
     tried: Tried | None = None  # fastload's loader in a program that uses another one
     foreseen: tuple[Foreseen, ...] = ()  # what would help a running program, and was not run
     unpriced: tuple[Unpriced, ...] = ()  # what may help, and why it has no figure
+    taken: Taken | None = None  # by the loader from the training's process; None: not measured

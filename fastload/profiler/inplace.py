@@ -13,6 +13,7 @@ from fastload.profiler import machine, tried, unpriced
 from fastload.profiler.evidence import Evidence, Rungs, StageCost
 from fastload.profiler.findings import Setting, StepFacts
 from fastload.profiler.foreseen import foreseen
+from fastload.profiler.interference import Taken
 from fastload.profiler.iterations import FEWEST, SCANT, Iterations, training
 from fastload.profiler.logs import Process
 from fastload.profiler.report import Report
@@ -70,6 +71,7 @@ def report(processes: list[Process], seconds: float) -> Report:
         not_measured=_not_measured(told, replayed=replayed),
         tried=tried.read(told), foreseen=foreseen(slowest, family, rungs), remedies=priced,
         unpriced=unpriced.of_command(told, priced, {cost.name for cost in costs}, here["gpu"]),
+        taken=taken(slowest, family),
     )  # fmt: skip
 
 
@@ -213,6 +215,22 @@ def counted(facts: Json) -> tuple[StageCost, ...]:
         StageCost(name, count["wall_s"] / count["samples"], count["cpu_s"] / count["samples"])
         for name, count in counts.items()
         if count["samples"]
+    )
+
+
+def taken(iterations: Iterations, family: list[Process]) -> Taken | None:
+    """What the loader takes from the training's process; None without workers."""
+    seen = iterations.process.facts.get("taken")
+    length = float(iterations.length.sum())
+    if not seen or not seen["wall_s"] or not iterations.facts.get("num_workers") or not length:
+        return None
+    busy = sum(count["cpu_s"] for count in (iterations.facts.get("stages") or {}).values())
+    workers = [process for process in family if process.pid != iterations.process.pid]
+    busy += sum(float(process.of(log.FETCH)["cpu"].sum()) for process in workers)
+    return Taken(
+        float(iterations.cpu.sum()) / length,
+        seen["python_s"] / seen["wall_s"],
+        busy / seen["wall_s"] if busy else None,
     )
 
 

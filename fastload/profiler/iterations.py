@@ -23,6 +23,7 @@ class Iterations:
     wait: Array  # within `next`, or what the GPU was idle by it where that is known
     length: Array  # until the following call
     images: Array
+    cpu: Array  # of the thread that called, within `next`
 
     @property
     def stall(self) -> float:
@@ -41,6 +42,7 @@ class Iterations:
             self.wait[picks],
             self.length[picks],
             self.images[picks],
+            self.cpu[picks],
         )
 
 
@@ -80,6 +82,7 @@ def training(process: Process) -> Iterations | None:
         idle,
         records["t"][first + 1] - chosen["t"],
         chosen["images"],
+        chosen["cpu"],
     )
 
 

@@ -155,7 +155,7 @@ def _measure(
     step = _step(job, pipeline)
     ladder = Ladder(_loader(job, pipeline, backend), step)
     rungs, costs, how = ladder.climb(budget, on_done), ladder.costs(), stages.COUNTED
-    evidence = ladder.why(budget, rungs, on_done)
+    evidence, taken = ladder.why(budget, rungs, on_done), ladder.taken()
     del ladder  # its workers go, so that what follows has the machine to itself
     planned = plan(pipeline)
     if not costs:
@@ -170,7 +170,7 @@ def _measure(
         decide(rungs, costs, evidence), rungs, facts, setting, machine.facts(), 0.0, costs, how,
         evidence=evidence,
         not_included=left_out(job.recipe, step.kind), not_measured=not_measured(step.kind),
-        sizes=by_size,
+        sizes=by_size, taken=taken,
     )  # fmt: skip
 
 

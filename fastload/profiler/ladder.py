@@ -12,10 +12,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from fastload.attach.taken import python_seconds
 from fastload.measure import Sample, interleaved, rate
 from fastload.profiler import stages
 from fastload.profiler.batches import Feed, alone, images_in
 from fastload.profiler.evidence import Evidence, Rungs, StageCost
+from fastload.profiler.interference import Taken
 from fastload.profiler.steps import synchronise
 from fastload.profiler.verdict import headroom, severities, spikes, stall
 from fastload.system.machine import usable_cores
@@ -73,6 +75,8 @@ class Ladder:
             batches if any(a is not b for a, b in zip(batches, self._resident, strict=True)) else []
         )
         self._waits: deque[float] = deque(maxlen=MOST_WAITS)  # s, of batches in training
+        self._next = 0.0  # s of CPU time within them
+        self._taken: list[tuple[float, float, float, float]] = []  # of each run, see _together
         self._turn = 0
         # When each ran: start and end, s of time.perf_counter's clock
         self.spans: dict[str, list[tuple[float, float]]] = {"loader": [], "training": []}
@@ -127,6 +131,13 @@ class Ladder:
     def costs(self) -> tuple[StageCost, ...]:
         """Stage costs while the loader ran alone, if it counts them."""
         return self.stages.costs()
+
+    def taken(self) -> Taken | None:
+        """What the loader takes while it trains; None without workers, where nothing is beside."""
+        if not self._taken or not getattr(self.loader, "num_workers", 1):
+            return None
+        wall, within, beside, native = (sum(column) for column in zip(*self._taken, strict=True))
+        return Taken(within / wall, beside / wall, native / wall if self.stages.costs() else None)
 
     def _turns(self, budget: Budget, on_done: Callable[[], None]) -> Rungs:
         """One replicate of each rung."""
@@ -201,16 +212,22 @@ class Ladder:
         # where the clock starts and ends.
         for _ in range(STEP_WARM_UP):
             self._one_trained()
-        start = time.perf_counter()
+        start, native, python = time.perf_counter(), self.stages.cpu(), python_seconds()
+        self._next = 0.0
         images_per_s = rate(
             lambda: sum(self._one_trained() for _ in range(self.feed.round)), seconds, self.settle
         )
-        self.spans["training"].append((start, time.perf_counter()))
+        end = time.perf_counter()
+        self.spans["training"].append((start, end))
+        self._taken.append(
+            (end - start, self._next, python_seconds() - python, self.stages.cpu() - native)
+        )
         return images_per_s
 
     def _one_trained(self) -> int:
-        start = time.perf_counter()
+        start, cpu = time.perf_counter(), time.thread_time()
         batch = self.feed.take()
+        self._next += time.thread_time() - cpu
         self._waits.append(time.perf_counter() - start)
         batch = self.to_device(batch)
         self.step(batch)

@@ -4,7 +4,7 @@ Units are in the names, null is "not measured".
 """
 
 from fastload.measure import Interval
-from fastload.profiler import render
+from fastload.profiler import interference, render
 from fastload.profiler.advice import advice
 from fastload.profiler.cold import Reading
 from fastload.profiler.cuts import Cut
@@ -47,6 +47,7 @@ class Report(Findings):
         reading: Rates of cold and warm reads.
         cuts: Rates of the loader with a stage left out.
         tried: What was found of fastload's loader in the profiled command.
+        taken: What the loader takes from the training's process.
         foreseen: What would help the profiled command, predicted from what was seen.
         unpriced: What may help and was not tried, each with the reason.
 
@@ -72,6 +73,7 @@ class Report(Findings):
             "setting": _setting(self.setting),
             "replicates": _replicates(self.rungs),
             "evidence": _evidence(self.evidence),
+            "interference": interference.as_json(self.taken),
             "stages": [_stage(stage) for stage in self.stages] or None,
             "stages_how": self.stages_how or None,
             "sizes": [_size(at) for at in self.sizes] or None,

@@ -57,6 +57,10 @@ class Deltas:
             for index, key in enumerate(("samples", "wall_s", "cpu_s")):
                 sums[index] += now[key] - before[key]
 
+    def cpu(self) -> float:
+        """CPU time of all stages since the loader was made, s."""
+        return float(sum(stage["cpu_s"] for stage in self._read().values()))
+
     def costs(self) -> tuple[StageCost, ...]:
         """Empty if the loader counts nothing."""
         return tuple(

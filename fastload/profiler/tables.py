@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from fastload.measure import Interval, Sample
+from fastload.profiler import interference
 from fastload.profiler import verdict as v
 from fastload.profiler.evidence import StageCost
 from fastload.profiler.findings import Findings
@@ -38,7 +39,7 @@ def rates(report: Findings) -> list[str]:
             f"NOISY: the loader alone varied by {100 * rungs.loader.spread:.0f} % from run to run; "
             "is other work on this machine?"
         )
-    return [*table, _what(report)]
+    return [*table, *interference.line(report.taken), _what(report)]
 
 
 def _what(report: Findings) -> str:

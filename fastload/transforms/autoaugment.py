@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fastload.draws import look_up
 from fastload.spec import Floats, Ints, Json, Spec
 from fastload.transforms.base import Fill, Params, filter_name
 from fastload.transforms.definitions import subpolicies, timm, timm_config, torchvision
@@ -82,11 +83,10 @@ class AutoAugment(Policy):
         levels = self.definition if isinstance(self.definition, timm.Levels) else None
         table = subpolicies.timm(self.policy) if levels else subpolicies.TORCHVISION[self.policy]
         chosen, calls = pick(u[:, 0], len(table)), u[:, 1:].reshape(-1, 2, timm.DRAWS)
-        p, magnitude = (_column(table, field)[chosen] for field in ("p", "magnitude"))
+        p, magnitude = (look_up(_column(table, field), chosen) for field in ("p", "magnitude"))
         names = tuple(sorted({call.op for pair in table for call in pair}))
-        ops = np.array([[names.index(call.op) for call in (*pair, pair[0])[:2]] for pair in table])[
-            chosen
-        ]
+        every = [[names.index(call.op) for call in (*pair, pair[0])[:2]] for pair in table]
+        ops = look_up(every, chosen)
         if levels:
             level = timm.noisy(calls[..., 1], magnitude, levels.std, levels.most)
             program = timm.resolve(
@@ -96,7 +96,7 @@ class AutoAugment(Policy):
             bins = magnitude.astype(np.int64)
             space = torchvision.of_api(torchvision.AUTO, self.definition)
             values = torchvision.arguments(space, POLICY_BINS, bins, sides(calls[..., 2]), sizes)
-            codes = np.array([CODE[name] for name in names])[ops]
+            codes = look_up([CODE[name] for name in names], ops)
             arguments = np.take_along_axis(values, codes[None], axis=0)[0]
             program = rows(codes, arguments, filter_number(self.interpolation))
         return Params(where(calls[..., 0] < p, program), sizes)

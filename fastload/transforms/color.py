@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from fastload.draws import look_up
 from fastload.spec import Floats, Ints, Spec
 from fastload.transforms.base import Params, is_number, probability_problems
 from fastload.transforms.programs import CODE, Program, rows, where
@@ -96,7 +97,8 @@ class ColorJitter(Program):
         low, high = np.array([ends for _, ends in used]).T
         codes = np.array([CODE[name] for name, _ in used])
         return Params(
-            rows(codes[turns], np.take_along_axis(single(u, low, high), turns, axis=1)), sizes
+            rows(look_up(codes, turns), np.take_along_axis(single(u, low, high), turns, axis=1)),
+            sizes,
         )
 
 

@@ -160,7 +160,8 @@ def erased_boxes(
     """
     u = u.reshape(*u.shape[:2], TRIES, 4)
     full_h, full_w = (sizes[:, None, None, i].astype(np.float64) for i in (0, 1))
-    area = full_h * full_w * uniform(u[..., 0], scale, in_single) / np.asarray(count)[:, None, None]
+    shared_by = np.expand_dims(count, (1, 2))
+    area = full_h * full_w * uniform(u[..., 0], scale, in_single) / shared_by
     aspect = log_uniform(u[..., 1], ratio, in_single)
     height, width = np.rint(np.sqrt(area * aspect)), np.rint(np.sqrt(area / aspect))
     fits = (height < full_h) & (width < full_w)

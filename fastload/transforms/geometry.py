@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from fastload.draws import look_up
 from fastload.spec import Floats, Ints, Spec
 from fastload.transforms.base import (
     FILTERS,
@@ -94,9 +95,10 @@ class RandomResizedCrop(Region):
             u[:, : 4 * TRIES], sizes, self.scale, self.ratio, self.definition == "torchvision"
         )
         if self.interpolation == "random":
-            drawn = np.array([FILTERS[name] for name in RANDOM], np.int32)[
-                (u[:, -1:] * len(RANDOM)).astype(np.int64)
-            ]
+            drawn = look_up(
+                np.array([FILTERS[name] for name in RANDOM], np.int32),
+                (u[:, -1:] * len(RANDOM)).astype(np.int64),
+            )
             boxes = np.concatenate([boxes, drawn], axis=1)
         return Params(boxes, everywhere(self.size, sizes))
 
@@ -104,7 +106,7 @@ class RandomResizedCrop(Region):
         return everywhere(self.size, sizes)
 
     def filters(self, records: Ints) -> Ints | None:
-        return np.ascontiguousarray(records[:, 4]) if self.interpolation == "random" else None
+        return records[:, 4] if self.interpolation == "random" else None
 
     def scaled(self, factor: float) -> "RandomResizedCrop":
         return replace(self, size=scaled_size(self.size, factor))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from fastload.spec import Bools, Floats, Ints, Longs
-from fastload.transforms.sampling import by_math
+from fastload.transforms.sampling import by_math, round15
 
 if TYPE_CHECKING:
     pass
@@ -22,10 +22,7 @@ def rotation(angle: Floats, centre: Floats) -> Floats:
     """
     turned = -np.radians(angle)
     # PIL rounds in decimal, which NumPy does not; the last bit decides pixels whose value is a tie.
-    cos, sin = (
-        np.array([round(v, 15) for v in map(function, turned.tolist())])
-        for function in (math.cos, math.sin)
-    )
+    cos, sin = (by_math(round15, by_math(each, turned)) for each in (math.cos, math.sin))
     x, y = centre.T
     zero = np.zeros_like(cos)
     columns = (cos, sin, cos * -x + sin * -y + x, -sin, cos, -sin * -x + cos * -y + y, zero, zero)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from fastload.draws import any_refused
 from fastload.errors import PipelineError
 from fastload.spec import Floats, Ints, Longs, Spec
 from fastload.transforms.base import (
@@ -145,7 +146,7 @@ class RandomCrop(Window):
 
     def _too_small(self, sizes: Ints) -> list[str]:
         small = (sizes + self._wider < self.size).any(axis=1)
-        if self.pad_if_needed or not small.any():
+        if self.pad_if_needed or not any_refused(small):
             return []
         height, width = sizes[small.argmax()]
         border_ = " with its padding" * (self.padding is not None)

@@ -21,6 +21,7 @@ CODES is the one table of codes. The extension's instructions come first, under 
 Mixing: the sum is float32 and starts at 0; the start is the image before the program.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, runtime_checkable
 
@@ -108,17 +109,21 @@ def pack(code: Longs, values: Floats, filters: ArrayLike = 0) -> Floats:
     return rows(code, np.take_along_axis(values, code[None], axis=0)[0], filters)
 
 
+def by_code(arguments: Mapping[str, ArrayLike], shape: tuple[int, ...]) -> Floats:
+    """float64 [codes, *shape] from the arguments of ops by their names; 0 for all others."""
+    nothing = np.zeros(shape)
+    return np.stack([np.broadcast_to(arguments.get(name, nothing), shape) for name in CODES])
+
+
 def rows(code: ArrayLike, argument: ArrayLike, filters: ArrayLike = 0) -> Floats:
     """Programs [..., 3] from arrays that broadcast together."""
-    parts = np.broadcast_arrays(
-        *(np.asarray(part, np.float64) for part in (code, argument, filters))
-    )
-    return np.stack(parts, axis=-1)
+    parts = np.broadcast_arrays(code, argument, filters)
+    return np.stack(parts, axis=-1).astype(np.float64)
 
 
 def where(applied: ArrayLike, program: Floats) -> Floats:
     """The program with Identity in the rows where `applied` (bool, like its rows) is False."""
-    return np.where(np.asarray(applied)[..., None], program, 0.0)
+    return np.where(np.expand_dims(applied, -1), program, 0.0)
 
 
 def filter_number(interpolation: str) -> int:

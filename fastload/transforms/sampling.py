@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastload import _native
+from fastload.draws import outside, plain
 from fastload.spec import Floats, Longs
 
 if TYPE_CHECKING:
@@ -46,7 +47,10 @@ def single(u: Floats, low: float | Floats, high: float | Floats) -> Floats:
 
 def _spans(low: float | Floats, high: float | Floats) -> tuple[Floats, Floats]:
     """float32's start and difference of intervals, as float64."""
-    start, end = np.asarray(low, np.float32), np.asarray(high, np.float32)
+    start, end = (
+        np.float32(value) if isinstance(value, (int, float)) else value.astype(np.float32)
+        for value in (low, high)
+    )
     return start.astype(np.float64), (end - start).astype(np.float64)
 
 
@@ -91,9 +95,16 @@ def by_math(function: Callable[[float], float], values: Floats) -> Floats:
     """`function` of Python's math for each of `values` [N]. NumPy has sines and tangents of its
     own, which differ in the last bit, and that decides pixels whose value is a tie.
     """
-    return np.fromiter(map(function, values.tolist()), np.float64, len(values))
+    out: Floats = plain(function, values, np.ones(values.shape, bool))
+    return out
 
 
+def round15(value: float) -> float:
+    """As PIL rounds: in decimal, which NumPy does not."""
+    return round(value, 15)
+
+
+@outside
 def normal(u: Floats) -> Floats:
     """Standard normal values from uniforms of any shape."""
     import torch
@@ -116,6 +127,7 @@ def noise_values() -> NDArray[np.float32]:
     return np.array([-value for value in reversed(upper)] + upper, np.float32)
 
 
+@outside
 def dirichlet(u: Floats, alpha: float) -> Floats:
     """Symmetric Dirichlet(alpha) weights float64 [..., K] from u [..., K]: gamma values over their
     sum.
@@ -126,6 +138,7 @@ def dirichlet(u: Floats, alpha: float) -> Floats:
     return out
 
 
+@outside
 def beta(u: Floats, alpha: float) -> Floats:
     """Beta(alpha, alpha) values float64 [...] from u [..., 2]."""
     return dirichlet(u, alpha)[..., 0]

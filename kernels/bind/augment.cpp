@@ -73,11 +73,12 @@ std::span<const augment::Function> parse_functions(const nb::object& functions) 
 }
 
 std::vector<augment::Program> parse_programs(const std::string& where, const Programs& programs,
-                                             int64_t count, int height, int width) {
+                                             int64_t count, int height, int width,
+                                             std::span<const augment::Function> functions) {
   const double* rows = checked<double>(where, programs.rows, {count, kAny, augment::kColumns});
   const auto depth = static_cast<int64_t>(programs.rows.shape(1));
-  const std::span<const augment::Function> functions = parse_functions(programs.functions);
   std::vector<augment::Program> out;
+  out.reserve(count);
   for (int64_t n = 0; n < count; ++n)
     out.push_back(augment::parse(where + "[" + std::to_string(n) + "]",
                                  rows + n * depth * augment::kColumns, depth, height, width,

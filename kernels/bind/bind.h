@@ -49,6 +49,7 @@ void bind_device_programs(nb::module_& m);
 void bind_device_store(nb::module_& m);
 void bind_device_decode(nb::module_& m);
 void bind_single(nb::module_& m);
+void bind_draws(nb::module_& m);
 
 cpu::Target parse_target(const std::string& name);
 
@@ -70,7 +71,8 @@ std::span<const augment::Function> parse_functions(const nb::object& functions);
 
 // The programs of `count` images of this size.
 std::vector<augment::Program> parse_programs(const std::string& where, const Programs& programs,
-                                             int64_t count, int height, int width);
+                                             int64_t count, int height, int width,
+                                             std::span<const augment::Function> functions);
 
 // The rows and columns to store of each of `count` images; without lists all of them.
 struct KeptLists {

@@ -31,8 +31,10 @@ void make(DevicePrograms* self, const Programs& programs, int height, int width)
   if (!programs.functions.is_none())
     refuse(where, "functions", "some", "none: users' functions run on the host");
   const auto count = static_cast<int64_t>(programs.rows.shape(0));
-  new (self) DevicePrograms{
-      block::pack(where, parse_programs(where, programs, count, height, width), height, width)};
+  new (self) DevicePrograms{block::pack(
+      where,
+      parse_programs(where, programs, count, height, width, parse_functions(programs.functions)),
+      height, width)};
 }
 
 nb::object data(const DevicePrograms& self) {

@@ -30,8 +30,8 @@ void wait(PyJob& self, const char* where) {
   self.job->check_idle(where);
 }
 
-// Whether nothing is left to do, after `seconds` at most.
-bool wait_for(PyJob& self, double seconds) {
+// What `look` says of the job, which waits for a slice of time, after `seconds` at most.
+bool wait_for(PyJob& self, double seconds, bool (Job::*look)(std::chrono::milliseconds)) {
   using Clock = std::chrono::steady_clock;
   const auto until =
       Clock::now() + std::chrono::duration<double>(seconds > 0 ? std::min(seconds, 1e9) : 0.0);
@@ -40,7 +40,7 @@ bool wait_for(PyJob& self, double seconds) {
     {
       const nb::gil_scoped_release unlocked;
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
-      done = self.job->wait(std::clamp(left, std::chrono::milliseconds{0}, kSlice));
+      done = ((*self.job).*look)(std::clamp(left, std::chrono::milliseconds{0}, kSlice));
     }
     if (done || Clock::now() >= until) return done;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
@@ -54,6 +54,7 @@ void wait_done(PyJob& self) {
   wait(self, "Job.wait_done");
   self.out.clear();  // its owner may use the memory again
   self.functions.clear();
+  self.ahead.reset();
   std::erase_if(self.pixels, [&](const auto& entry) {
     Sample& it = self.job->sample(entry.first);
     if (it.stored) it.pixels = {};
@@ -160,7 +161,7 @@ nb::object late(PyJob& self) {
 
 // Keeps jobs that were dropped while one of their reads hangs, and the memory that it may write to,
 // until it ends.
-void keep(PyJob&& job) {
+void leave(PyJob&& job) {
   // Never destroyed: threads outlive the interpreter
   static auto* const kept = new std::vector<std::unique_ptr<PyJob>>;
   static auto* const mutex = new std::mutex;
@@ -187,7 +188,7 @@ PyJob::~PyJob() {
   }
   if (ended) return;
   try {
-    keep(std::move(*this));
+    leave(std::move(*this));
   } catch (const std::bad_alloc&) {  // so it is waited for
     const nb::gil_scoped_release unlocked;
     job.reset();
@@ -201,7 +202,16 @@ void bind_job(nb::module_& m) {
       .def(
           "wait_fetched", [](PyJob& self) { wait(self, "Job.wait_fetched"); }, alone)
       .def("wait_done", &wait_done, alone)
-      .def("wait", &wait_for, "seconds"_a)
+      .def(
+          "wait", [](PyJob& self, double seconds) { return wait_for(self, seconds, &Job::wait); },
+          "seconds"_a)
+      .def(
+          "wait_started",
+          [](PyJob& self, double seconds) { return wait_for(self, seconds, &Job::wait_started); },
+          "seconds"_a)
+      .def("then", &then, "pictures"_a, "draws"_a, nb::kw_only(), "seed"_a, "epoch"_a,
+           "most_pixels"_a, alone)
+      .def_prop_ro("drawn", [](const PyJob& self) { return self.job->drawn(); })
       .def_prop_ro("done", &done)
       .def_prop_ro("address",
                    [](const PyJob& self) { return reinterpret_cast<uintptr_t>(self.job.get()); })

@@ -12,6 +12,8 @@
 
 namespace fl::bind {
 
+struct Ahead;
+
 struct PyJob {
   explicit PyJob(std::shared_ptr<Job> started) : job(std::move(started)) {}
   PyJob(PyJob&&) = default;
@@ -22,6 +24,8 @@ struct PyJob {
   std::vector<std::pair<int64_t, Input>> pixels;
   std::vector<Output> out;            // of the run in progress, or in preparation
   std::vector<nb::object> functions;  // that its programs call
+  // What `then` was told: the job draws into its arrays, and holds pointers to it.
+  std::shared_ptr<Ahead> ahead;
 };
 
 // Where samples lie: array elements checked against the files; `where` names who was called.
@@ -36,6 +40,21 @@ PyJob fetch(const PyPool& self, const PyFiles& files, const Input& file, const I
 PyJob lend(const PyPool& self, const Input& sizes, const std::optional<nb::tuple>& locations,
            const std::optional<nb::tuple>& seek, const std::optional<Input>& raw);
 void run(PyJob& self, const std::vector<PictureWork>& pictures);
+
+// Job.then, see _native.pyi: of each picture the programs that draw its records.
+void then(PyJob& self, std::vector<PictureWork> pictures, const std::vector<nb::list>& draws,
+          uint64_t seed, int64_t epoch, int64_t most_pixels);
+
+using Functions = std::vector<std::span<const augment::Function>>;  // of each picture
+Functions functions_of(const std::vector<PictureWork>& pictures);
+
+// The pictures' records as the job has them, checked. Touches no Python object, but for what the
+// arrays say of themselves: any thread may call it, without the GIL.
+std::vector<Planned> planned(const Job& job, const std::vector<PictureWork>& pictures,
+                             const Functions& functions);
+
+// The job's tasks use these arrays and functions from now on.
+void keep(PyJob& self, const std::vector<PictureWork>& pictures);
 
 // Throws ValueError unless every sample's crop suits it, and has the scale of its crop in `others`,
 // those of another picture (null: there is none); `function` names who was called.

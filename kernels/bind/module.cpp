@@ -48,4 +48,5 @@ NB_MODULE(_native, m) {
   bind_device_store(m);
   bind_device_decode(m);
   bind_single(m);
+  bind_draws(m);
 }

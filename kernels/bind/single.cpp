@@ -110,7 +110,8 @@ void bind_single(nb::module_& m) {
                          packing_of(channels, filler), library, out);
       },
       "data"_a, nb::kw_only(), "scale"_a, "crop"_a, "size"_a, "box"_a, "window"_a, "flip"_a,
-      "filter"_a, "order"_a, "channels"_a, "filler"_a, "library"_a, "out"_a.noconvert().none() = nb::none());
+      "filter"_a, "order"_a, "channels"_a, "filler"_a, "library"_a,
+      "out"_a.noconvert().none() = nb::none());
 }
 
 }  // namespace fl::bind

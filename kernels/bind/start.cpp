@@ -1,5 +1,5 @@
-// What Python gives a job: where its samples lie (Pool.fetch, Pool.lend), and the records of what is
-// made of them (Job.run). The GPU's decoding checks its crops by the same functions.
+// What Python gives a job: where its samples lie (Pool.fetch, Pool.lend), and the records of what
+// is made of them (Job.run). The GPU's decoding checks its crops by the same functions.
 //
 // Arrays of locations are checked entry by entry before a job begins, so that the engine indexes
 // files without a look. `fetch` starts reading and returns at once. Crops may be drawn before sizes
@@ -50,7 +50,7 @@ namespace {
 // (files, file, offset, size), as `each`: the samples' own locations, or those of their seek
 // indexes.
 std::shared_ptr<const Files> set_locations(const char* where, const nb::tuple& source,
-                                           Location Sample::*each, std::vector<Sample>& samples) {
+                                           Location Sample::* each, std::vector<Sample>& samples) {
   if (source.size() != 4) refuse(where, "length", std::to_string(source.size()), "4");
   const auto& files = nb::cast<const PyFiles&>(source[0]);
   const auto array = [&](int i) { return nb::cast<Input>(source[i], false); };
@@ -181,11 +181,8 @@ std::vector<Filter> parse_filters(const std::string& function,
   return out;
 }
 
-namespace {
-
-// One picture's records as the job has them. first: the crops of the sample's first picture, whose
-// scales are all pictures'; null for that one itself.
-Planned planned(const Job& job, const PictureWork& work, const std::vector<Crop>* first) {
+Planned planned(const Job& job, const PictureWork& work,
+                std::span<const augment::Function> functions, const std::vector<Crop>* first) {
   const std::string where = "Job.run";
   const int64_t count = job.size();
   const auto& [crops, store, out, programs] = work;
@@ -212,7 +209,8 @@ Planned planned(const Job& job, const PictureWork& work, const std::vector<Crop>
   plans.order = crops.order;
   check_crops(where, job, plans.crops, first, height, width);
   if (programs.has_value())
-    plans.programs = parse_programs(where + ": programs", *programs, count, height, width);
+    plans.programs =
+        parse_programs(where + ": programs", *programs, count, height, width, functions);
   if (format.table != nullptr) {
     const auto* bytes = static_cast<const uint8_t*>(format.table);
     plans.table.assign(bytes, bytes + kChannels * 256 * format.item_size);
@@ -221,25 +219,41 @@ Planned planned(const Job& job, const PictureWork& work, const std::vector<Crop>
   return {std::move(plans), {to, height, width, kept.height, kept.width, format}};
 }
 
-}  // namespace
+Functions functions_of(const std::vector<PictureWork>& pictures) {
+  Functions out;
+  for (const PictureWork& it : pictures)
+    out.push_back(it.programs.has_value() ? parse_functions(it.programs->functions)
+                                          : std::span<const augment::Function>{});
+  return out;
+}
 
-void run(PyJob& self, const std::vector<PictureWork>& pictures) {
-  self.job->check_idle("Job.run");
+std::vector<Planned> planned(const Job& job, const std::vector<PictureWork>& pictures,
+                             const Functions& functions) {
   if (pictures.empty()) refuse("Job.run", "pictures", "none", "1 or more of each sample");
   if (pictures.size() > 1)
     for (const PictureWork& picture : pictures)
       if (picture.store.partners.has_value())
         refuse("Job.run", "partners", "of several pictures", "those of one");
   std::vector<Planned> plans;
-  for (const PictureWork& picture : pictures)
-    plans.push_back(
-        planned(*self.job, picture, plans.empty() ? nullptr : &plans.front().plans.crops));
+  for (size_t n = 0; n < pictures.size(); ++n)
+    plans.push_back(planned(job, pictures[n], functions[n],
+                            plans.empty() ? nullptr : &plans.front().plans.crops));
+  return plans;
+}
+
+void keep(PyJob& self, const std::vector<PictureWork>& pictures) {
   self.out.clear();
   self.functions.clear();
   for (const PictureWork& picture : pictures) {
     self.out.push_back(picture.out);
     if (picture.programs.has_value()) self.functions.push_back(picture.programs->functions);
   }
+}
+
+void run(PyJob& self, const std::vector<PictureWork>& pictures) {
+  self.job->check_idle("Job.run");
+  std::vector<Planned> plans = planned(*self.job, pictures, functions_of(pictures));
+  keep(self, pictures);
   self.job->run(std::move(plans));
 }
 

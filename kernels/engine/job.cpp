@@ -1,10 +1,11 @@
 // The job owns all that its tasks touch, and does not end before they do; so tasks hold a plain
 // pointer to it.
 //
-// Phases follow each other: FETCH reads and probes, MAKE decodes to the output, MIX (only with
-// partners) stores what MAKE has left as bytes. `left_` counts the tasks of the current phase;
-// whoever finishes the last task of MAKE starts MIX under the same lock. Samples need no lock: a
-// task has one sample, and Python looks at them only when the job is idle.
+// Phases follow each other: FETCH reads and probes, DRAW (only where the job was told by `then`)
+// plans what is made, MAKE decodes to the output, MIX (only with partners) stores what MAKE has
+// left as bytes. `left_` counts the tasks of the current phase; whoever finishes the last one
+// starts the next phase under the same lock, where Python does not. Samples need no lock: a task
+// has one sample, and Python looks at them only when the job is idle.
 #include "engine/job.h"
 
 #include <algorithm>
@@ -32,17 +33,6 @@ std::shared_ptr<Job> Job::start(std::shared_ptr<Pool> pool, Origin origin,
   return job;
 }
 
-std::shared_ptr<Job> Job::lend(std::shared_ptr<Pool> pool, Origin origin,
-                               std::vector<Sample> samples) {
-  std::shared_ptr<Job> job(new Job(std::move(pool), std::move(origin), std::move(samples)),
-                           [](Job* it) {
-                             // In a child of fork its tasks never end and its mutex may be locked
-                             if (!it->pool_->forked()) delete it;
-                           });
-  job->lent_ = true;
-  return job;
-}
-
 Job::~Job() {
   abandon();
   std::unique_lock lock(mutex_);
@@ -66,7 +56,7 @@ bool Job::abandon() {
 }
 
 std::string Job::describe(int64_t task) const {
-  constexpr const char* kDoing[] = {"reads", "makes", "mixes"};
+  constexpr const char* kDoing[] = {"reads", "draws for", "makes", "mixes"};
   const int64_t n = phase_ == Phase::kMake ? to_store_[task] : task;
   return std::string(kDoing[static_cast<int>(phase_)]) + " " +
          origin_.files->path(samples_[n].location.file);
@@ -88,18 +78,40 @@ void Job::begin(int64_t tasks) {
 }
 
 void Job::run(std::vector<Planned> pictures) {
+  phase_ = Phase::kMake;
+  prepare(std::move(pictures));
+  running_lent_ = std::exchange(lent_, false);
+  if (running_lent_) return;
+  begin(static_cast<int64_t>(to_store_.size()));
+}
+
+void Job::prepare(std::vector<Planned> pictures) {
   pictures_ = std::move(pictures);
   for (auto& [plans, output] : pictures_)
     output.format.table = plans.table.empty() ? nullptr : plans.table.data();
-  phase_ = Phase::kMake;
   if (mixes()) hold_back();
   to_store_.clear();
   for (int64_t n = 0; n < size(); ++n)
     if (samples_[n].status == kOk && !samples_[n].stored && !samples_[n].aside && !samples_[n].late)
       to_store_.push_back(n);
-  running_lent_ = std::exchange(lent_, false);
-  if (running_lent_) return;
-  begin(static_cast<int64_t>(to_store_.size()));
+}
+
+void Job::then(Draw draw) {
+  const std::lock_guard lock(mutex_);
+  draw_ = std::move(draw);
+  if (left_ == 0) go_on();
+}
+
+// What fails here is left to the owner, who finds the same error and can say it.
+void Job::draw() noexcept {
+  try {
+    if (auto planned = draw_()) {
+      prepare(std::move(*planned));
+      drawn_ = true;
+    }
+  } catch (const std::exception&) {
+    pictures_.clear();
+  }
 }
 
 // Partners are mixed from bytes: a quarter of the memory that float32 would take.
@@ -116,6 +128,8 @@ void Job::run(int64_t task, Worker& worker) noexcept {
   switch (phase_) {
     case Phase::kFetch:
       return fetch(samples_[task], origin_, *pool_->buffers(), worker);
+    case Phase::kDraw:
+      return draw();
     case Phase::kMake:
       return make(to_store_[task], worker);
     case Phase::kMix:
@@ -146,39 +160,6 @@ void Job::mix(int64_t n, Worker& worker) noexcept {
   } catch (const std::bad_alloc&) {
     out_of_memory(samples_[n]);
   }
-}
-
-template <class Step>
-Status Job::lent_to(int64_t n, Step step) noexcept {
-  Worker* worker = nullptr;
-  try {
-    worker = &pool_->borrow();
-  } catch (const std::bad_alloc&) {
-    out_of_memory(samples_[n]);
-    return kFailed;
-  }
-  {
-    const room::Task task(room::limited());
-    step(n, *worker);
-    worker->trim();
-  }
-  pool_->give_back(*worker);
-  return samples_[n].status;
-}
-
-Status Job::give(int64_t n) noexcept {
-  if (origin_.files->count() == 0) return kFailed;  // lent without locations
-  return lent_to(n, [this](int64_t it, Worker& worker) {
-    fetch_as_said(samples_[it], origin_, *pool_->buffers(), worker);
-    if (samples_[it].status == kOk) make(it, worker);
-  });
-}
-
-Status Job::give(int64_t n, const uint8_t* pixels) noexcept {
-  Sample& sample = samples_[n];
-  sample.pixels = {pixels, sample.height, sample.width,
-                   static_cast<ptrdiff_t>(sample.width) * kChannels, false};
-  return lent_to(n, [this](int64_t it, Worker& worker) { make(it, worker); });
 }
 
 Picture Planned::of(int64_t n) const {
@@ -216,14 +197,33 @@ bool Job::all_made() const {
   return std::all_of(samples_.begin(), samples_.end(), [](const Sample& it) { return it.stored; });
 }
 
+bool Job::all_read() const {
+  return std::all_of(samples_.begin(), samples_.end(),
+                     [](const Sample& it) { return it.status == kOk && !it.late; });
+}
+
 // With the lock held, after the last task of a phase: the next one, if there is one.
 void Job::go_on() noexcept {
   if (phase_ == Phase::kMix) unmixed_ = {};
-  if (phase_ != Phase::kMake || !mixes() || cancelled_ || !all_made()) return;
-  phase_ = Phase::kMix;
-  left_ = size();
+  if (cancelled_) return;
+  if (phase_ == Phase::kFetch && draw_ && all_read()) go_to(Phase::kDraw, 1, true);
+  if (phase_ == Phase::kDraw && left_ == 0) {
+    draw_ = nullptr;
+    if (!drawn_) return;
+    go_to(Phase::kMake, static_cast<int64_t>(to_store_.size()), false);
+    done_.notify_all();  // for wait_started
+  } else if (phase_ == Phase::kMake && mixes() && all_made()) {
+    go_to(Phase::kMix, size(), true);
+  }
+}
+
+bool Job::go_to(Phase phase, int64_t tasks, bool first) noexcept {
+  phase_ = phase;
+  left_ = tasks;
+  if (tasks == 0) return true;
   try {
-    pool_->go_on(*this, left_);
+    first ? pool_->go_on(*this, tasks) : pool_->submit(*this, tasks, false);
+    return true;
   } catch (const std::bad_alloc&) {
     left_ = 0;
     for (Sample& sample : samples_) out_of_memory(sample);
@@ -231,6 +231,18 @@ void Job::go_on() noexcept {
     left_ = 0;
     cancelled_ = true;
   }
+  return false;
+}
+
+bool Job::wait_started(std::chrono::milliseconds slice) {
+  pool_->check_process();
+  std::unique_lock lock(mutex_);
+  return done_.wait_for(lock, slice, [&] { return left_ == 0 || phase_ >= Phase::kMake; });
+}
+
+bool Job::drawn() const {
+  const std::lock_guard lock(mutex_);
+  return drawn_ && phase_ >= Phase::kMake;
 }
 
 bool Job::wait(std::chrono::milliseconds slice) {

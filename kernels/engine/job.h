@@ -3,8 +3,10 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -76,6 +78,15 @@ class Job final : public Work {
   // scale for each sample.
   void run(std::vector<Planned> pictures);
 
+  // Of a job that reads: what is to be made once all is read, so that it goes on by itself. `draw`
+  // is called in a thread of the pool, where every sample is OK and none comes late; without a
+  // value the job is left to its owner, as one that was told nothing.
+  using Draw = std::function<std::optional<std::vector<Planned>>()>;
+  void then(Draw draw);
+  // True once it makes its samples by itself, or nothing is left to do; false after `slice`.
+  bool wait_started(std::chrono::milliseconds slice);
+  bool drawn() const;  // it has gone on by itself
+
   // Of a lent job, after `run`: reads sample n and makes it, or makes it from its decoded pixels.
   // Any thread, each sample once. Returns its status.
   Status give(int64_t n) noexcept;
@@ -86,9 +97,12 @@ class Job final : public Work {
 
   // MAKE ends with STORE, or, where samples have partners, with uint8 images; MIX stores them once
   // all are there.
-  enum class Phase { kFetch, kMake, kMix };
+  enum class Phase { kFetch, kDraw, kMake, kMix };
 
   void begin(int64_t tasks);
+  void prepare(std::vector<Planned> pictures);
+  void draw() noexcept;
+  bool go_to(Phase phase, int64_t tasks, bool first) noexcept;
   void run(int64_t task, Worker& worker) noexcept override;
   void make(int64_t n, Worker& worker) noexcept;
   // A step of others' thread, with a worker that it borrows.
@@ -99,6 +113,7 @@ class Job final : public Work {
   bool mixes() const { return !pictures_.empty() && !pictures_.front().plans.partners.empty(); }
   void hold_back();
   bool all_made() const;
+  bool all_read() const;
   void go_on() noexcept;
   void finished(int64_t tasks, bool cancelled) noexcept override;
   std::string describe(int64_t task) const override;
@@ -119,6 +134,8 @@ class Job final : public Work {
   std::condition_variable done_;
   int64_t left_ = 0;        // tasks
   bool cancelled_ = false;  // the pool was closed first
+  Draw draw_;
+  bool drawn_ = false;  // by draw_, and what it has planned is made, or was
 };
 
 }  // namespace fl

@@ -81,8 +81,9 @@ void Pool::put(const Ticket& ticket, bool first) {
     if (closed_) throw std::runtime_error("Pool: closed");
     queue_.insert(first ? queue_.begin() : queue_.end(), ticket);
   }
-  more_.notify_all();
-  if (ticket.reads) more_reads_.notify_all();
+  // One: whoever takes a task and leaves others behind wakes the next (loop).
+  more_.notify_one();
+  if (ticket.reads) more_reads_.notify_one();
 }
 
 void Pool::cancel(Work& work) {
@@ -107,6 +108,7 @@ bool Pool::claim(Claim& claim, bool reader) {
   if (oldest == queue_.end()) return false;
   claim = {oldest->work, oldest->next++, Clock::now(), oldest->reads};
   if (oldest->next == oldest->end) queue_.erase(oldest);
+  claim.others = !queue_.empty();
   return true;
 }
 
@@ -123,6 +125,7 @@ void Pool::loop(int thread) {
     more.wait(lock, [&] { return (claimed = claim(now, reader)) || closed_; });
     if (!claimed) return end_of_thread();
     lock.unlock();
+    if (now.others) more.notify_one();
     run(now, worker);
     lock.lock();
     Work& work = *std::exchange(now.work, nullptr);

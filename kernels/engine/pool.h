@@ -89,6 +89,7 @@ class Pool {
     int64_t task = 0;
     std::chrono::steady_clock::time_point since{};
     bool reads = false;
+    bool others = false;  // tasks were left in the queue
   };
 
   Pool(int threads, int readers);

@@ -13,6 +13,7 @@ from fastload.profiler.cuts import Cut
 from fastload.profiler.evidence import Evidence, Rungs, StageCost
 from fastload.profiler.findings import Setting, StepFacts
 from fastload.profiler.foreseen import Foreseen
+from fastload.profiler.interference import Taken
 from fastload.profiler.remedies import Alternative, Priced
 from fastload.profiler.report import SCHEMA, Report
 from fastload.profiler.sizes import AtSize
@@ -34,7 +35,7 @@ WHOLE = Report(
     RATES), (AtWorkers(1, RATES),),
     Reading(3, 2e5, 0.002, 0.001), (Cut("read", RATES, RATES), Cut("+ store", RATES)),
     Tried("native"), (Foreseen("a", "b", "c", 9.0, Interval(2.0, 1.5, 2.5)),),
-    (Unpriced("a", "b", "c"),),
+    (Unpriced("a", "b", "c"),), Taken(0.001, 0.03, 1.5),
 )  # fmt: skip
 LEAST = Report(decide(RUNGS), RUNGS, StepFacts("callable"), Setting(), {"cpu": None}, 1.0)
 

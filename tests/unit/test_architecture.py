@@ -19,6 +19,7 @@ LAYERS = (
     ("system",),
     ("files", "spec"),
     ("rng", "measure"),
+    ("draws",),
     ("transforms", "sources"),
     ("progressive",),
     ("order",),

@@ -77,7 +77,8 @@ def fold(steps: tuple[Step, ...], records: list[Array], sizes: Ints) -> list[Flo
             out.append(instructions.switched(FLIPS[step.op.axis], record[:, 0])[:, None])
         elif isinstance(step.op, Program):
             for op, rows in step.op.parts(record):
-                out.append(instructions.of_program(op, rows, sizes))
+                made = instructions.of_program(op, rows, sizes)
                 if isinstance(op, Custom):
-                    out[-1][..., instructions.ARGUMENTS], number = number, number + 1
+                    made, number = instructions.calling(made, number), number + 1
+                out.append(made)
     return out

@@ -130,33 +130,39 @@ def fold(steps: tuple[Step, ...], records: list[Array], sizes: Ints) -> tuple[In
 
     sizes: int32 [N, 2] of the decoded images, px.
     """
-    out = np.zeros((len(sizes), 10), np.int32)
-    out[:, SCALE] = 1
-    out[:, 2:4] = out[:, RESIZED] = sizes
-    start: Ints = np.zeros(sizes.shape, np.int32)  # of what is seen of the resized box
+    box: Array = np.concatenate([np.zeros_like(sizes), sizes], axis=1)
+    resized: Array = sizes
+    start: Array = np.zeros_like(sizes)  # of what is seen of the resized box
     window: Array = sizes  # how large that is
-    flips = np.zeros(sizes.shape, bool)  # of that: top-bottom, left-right
+    # Of that: top and bottom are swapped; left and right are
+    upside, mirrored = np.zeros(len(sizes), bool), np.zeros(len(sizes), bool)
     rows: list[Floats] = []
     for step, record in zip(steps, records, strict=True):
         op = step.op
         if isinstance(op, Flip):
             if rows:
                 rows.append(instructions.switched(FLIPS[op.axis], record[:, 0]))
+            elif op.axis:
+                mirrored = mirrored ^ record[:, 0].astype(bool)
             else:
-                flips[:, op.axis] ^= record[:, 0].astype(bool)
+                upside = upside ^ record[:, 0].astype(bool)
         elif isinstance(op, Warp):
             rows.append(_warp(op, record))
         elif isinstance(op, Region):
-            out[:, BOX] = box = op.boxes(record, sizes)
-            out[:, 1] = np.where(flips[:, 1], sizes[:, 1] - box[:, 1] - box[:, 3], box[:, 1])
-            window = out[:, RESIZED] = op.targets(record, sizes)
+            box = op.boxes(record, sizes)
+            left = np.where(mirrored, sizes[:, 1] - box[:, 1] - box[:, 3], box[:, 1])
+            box = np.stack([box[:, 0], left, box[:, 2], box[:, 3]], axis=1)
+            window = resized = op.targets(record, sizes)
         else:
-            start += np.where(flips, window - record[:, :2] - record[:, 2:4], record[:, :2])
-            window = record[:, 2:4]
-    out[:, WINDOW], out[:, FLIP] = start, flips[:, 1]
-    for step in borders(steps):
-        rows.insert(0, _border(step.op, start, window, out[:, RESIZED], flips))
-    return out, [instructions.switched("FlipY", flips[:, 0]), *rows] if flips[:, 0].any() else rows
+            beyond = window - record[:, :2] - record[:, 2:4]
+            swapped = np.stack([upside, mirrored], axis=1)
+            start, window = start + np.where(swapped, beyond, record[:, :2]), record[:, 2:4]
+    last = [mirrored.astype(np.int32)[:, None], np.ones((len(sizes), 1), np.int32)]
+    out = np.concatenate([box, resized, start, *last], axis=1).astype(np.int32)
+    swapped = np.stack([upside, mirrored], axis=1)
+    rows[:0] = [_border(step.op, start, window, resized, swapped) for step in borders(steps)][::-1]
+    turned = any(isinstance(step.op, Flip) and not step.op.axis for step in steps)
+    return out, [instructions.switched("FlipY", upside), *rows] if turned else rows
 
 
 def _border(op: Op, start: Ints, window: Array, sizes: Ints, flips: Array) -> Floats:
@@ -166,21 +172,20 @@ def _border(op: Op, start: Ints, window: Array, sizes: Ints, flips: Array) -> Fl
     first = np.clip(-start, 0, window)
     end = np.clip(sizes - start, first, window)
     first, end = np.where(flips, window - end, first), np.where(flips, window - first, end)
+    shown = np.any(end - first < window, axis=1)
     kind = MODES.index(getattr(op, "padding_mode", MODES[0]))
-    out = instructions.switched("Border", np.any(end - first < window, axis=1))
-    arguments = np.concatenate([first, end - first], axis=1)
-    out[:, instructions.FILL] = op.colour()
-    out[:, instructions.ARGUMENTS] = kind
-    out[:, instructions.ARGUMENTS + 1 : instructions.ARGUMENTS + 5] = arguments
-    return out
+    fixed = np.tile(np.array([0.0, *map(float, op.colour()), float(kind)]), (len(start), 1))
+    columns = [instructions.switched("Border", shown)[:, :1], fixed, first, end - first]
+    width = instructions.WIDTH - instructions.ARGUMENTS - 5
+    return np.concatenate([*columns, np.zeros((len(start), width))], axis=1)
 
 
 def _warp(op: Warp, record: Floats) -> Floats:
     """Instructions [N, 13] of a warp's records."""
     name = "Perspective" if op.projective else "Affine"
     out = instructions.of_matrices(name, record[:, :8], op.interpolation, op.colour())
-    out[(record[:, :8] == IDENTITY).all(axis=1)] = 0.0  # the image as it is
-    return out
+    still = (record[:, :8] == np.array(IDENTITY)).all(axis=1)
+    return np.where(still[:, None], 0.0, out)  # 0: the image as it is
 
 
 def no_scaling(plan: Plan) -> list[str]:

@@ -9,12 +9,15 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fastload import _native
-from fastload.spec import Array, Bools, Floats, Ints, Singles
+from fastload.draws import look_up, may_be, plain
+from fastload.spec import Array, Bools, Floats, Ints
 from fastload.transforms.base import FILTERS
 from fastload.transforms.programs import CODE, CODES, ENHANCE, MIXING, WRITTEN_AS, Program
 from fastload.transforms.reference.augment import HALF
+from fastload.transforms.sampling import round15
 
 NUMBER, FILTER, FILL, ARGUMENTS = 0, 1, slice(2, 5), 5
 WIDTH = 13
@@ -27,7 +30,7 @@ MOST = 1e6  # of a factor: from here on, every difference of two values leaves 0
 # By op code (programs.CODES): the instruction; how large its argument may be; and what arguments
 # are made of it: FIXED + argument * TIMES. PIL's affine coefficients take an output px to an input
 # px.
-NUMBERS = np.array([INSTRUCTION[WRITTEN_AS.get(name, name)] for name in CODES])
+NUMBERS = np.array([float(INSTRUCTION[WRITTEN_AS.get(name, name)]) for name in CODES])
 MIXES = np.isin(CODES, MIXING)
 LIMIT = np.where(np.isin(CODES, ENHANCE), MOST, np.inf)
 FIXED, TIMES = np.zeros((len(CODES), WIDTH - ARGUMENTS)), np.zeros((len(CODES), WIDTH - ARGUMENTS))
@@ -49,40 +52,44 @@ def of_program(op: Program, program: Floats, sizes: Ints) -> Floats:
     ops; sizes int32 [N, 2], px.
     """
     codes, argument = program[..., 0].astype(np.int64), program[..., 1]
-    argument = np.where(
-        WHOLE[codes], np.trunc(argument), np.clip(argument, -LIMIT[codes], LIMIT[codes])
-    )
-    out = np.empty((*codes.shape, WIDTH))
-    out[..., NUMBER], out[..., FILL] = NUMBERS[codes], op.colour()
-    out[..., FILTER] = SAMPLING[program[..., 2].astype(np.int64)]
-    out[..., ARGUMENTS:] = FIXED[codes] + argument[..., None] * TIMES[codes]
+    limit = look_up(LIMIT, codes)
+    argument = np.where(look_up(WHOLE, codes), np.trunc(argument), np.clip(argument, -limit, limit))
+    filters = look_up(SAMPLING, program[..., 2].astype(np.int64))
+    arguments = [
+        look_up(fixed, codes) + argument * look_up(times, codes)
+        for fixed, times in zip(FIXED.T, TIMES.T, strict=True)
+    ]
     for code, make in MAKERS.items():
-        at = np.nonzero(codes == code)
-        if len(at[0]):
-            rows = out[at]
-            make(op, argument[at], sizes[at[0]].astype(np.float64), rows)
-            out[at] = rows
-    mixes: Bools = np.any(MIXES[codes], axis=1)
-    return np.concatenate([switched("Start", mixes)[:, None], out], axis=1) if mixes.any() else out
+        if may_be(codes, code):
+            at = codes == code
+            made, filters = make(op, np.where(at, argument, 0.0), sizes[:, None], at, filters)
+            for number, values in enumerate(made):
+                arguments[number] = np.where(at, values, arguments[number])
+    colour = [np.full(codes.shape, float(value)) for value in op.colour()]
+    out: Floats = np.stack([look_up(NUMBERS, codes), filters, *colour, *arguments], axis=-1)
+    if not op.mixes:
+        return out
+    mixes = np.any(look_up(MIXES, codes), axis=1)
+    return np.concatenate([switched("Start", mixes)[:, None], out], axis=1)
 
 
 def of_matrices(name: str, matrices: Floats, interpolation: str, fill: tuple[int, ...]) -> Floats:
     """Instructions [N, 13] of "Affine" or "Perspective" by PIL's coefficients float64 [N, 8]."""
-    out = np.zeros((len(matrices), WIDTH))
-    out[:, NUMBER], out[:, FILL], out[:, FILTER] = (
-        INSTRUCTION[name],
-        fill,
-        SAMPLING[FILTERS[interpolation]],
-    )
-    out[:, ARGUMENTS:] = matrices
-    return out
+    head = (float(INSTRUCTION[name]), SAMPLING[FILTERS[interpolation]], *map(float, fill))
+    count = len(matrices)
+    return np.concatenate([np.tile(np.array(head), (count, 1)), matrices], axis=1)
 
 
 def switched(name: str, on: Array) -> Floats:
     """Instructions [N, 13] without arguments: `name` where `on` [N], else Identity."""
-    out = np.zeros((len(on), WIDTH))
-    out[:, NUMBER] = np.where(on, INSTRUCTION[name], INSTRUCTION["Identity"])
-    return out
+    number = np.where(on, float(INSTRUCTION[name]), float(INSTRUCTION["Identity"]))
+    return np.concatenate([number[:, None], np.zeros((len(number), WIDTH - 1))], axis=1)
+
+
+def calling(rows: Floats, function: int) -> Floats:
+    """Instructions [N, rows, 13] of users' functions, with the number of the function."""
+    number = np.full((*rows.shape[:-1], 1), float(function))
+    return np.concatenate([rows[..., :ARGUMENTS], number, rows[..., ARGUMENTS + 1 :]], axis=-1)
 
 
 def joined(parts: list[Floats]) -> Floats | None:
@@ -92,33 +99,28 @@ def joined(parts: list[Floats]) -> Floats | None:
     return np.concatenate(parts, axis=1) if parts else None
 
 
-# Each completes the rows [K, 13] of one code; arguments [K] and sizes [K, 2] are theirs.
-def _arguments(rows: Floats, *values: float | Floats | Singles) -> None:
-    for number, value in enumerate(values):
-        rows[:, ARGUMENTS + number] = value
+# Each gives what the first arguments of one code are, and the filters: of all rows, of which those
+# `at` count. Degrees and so on are 0 elsewhere. sizes: int32 [N, 1, 2].
+Made = tuple[tuple[ArrayLike, ...], Floats]
 
 
-def _rotate(op: Program, degrees: Floats, sizes: Floats, rows: Floats) -> None:
+def _rotate(op: Program, degrees: Floats, sizes: Ints, at: Bools, filters: Floats) -> Made:
     """PIL's Image.rotate about the middle; it transposes where a turn is a permutation of the
     pixels.
     """
     degrees = degrees % 360.0
-    height, width = sizes.T
-    turned = [-math.radians(angle) for angle in degrees.tolist()]
+    height, width = sizes[..., 0].astype(np.float64), sizes[..., 1].astype(np.float64)
+    turned = -(degrees * (math.pi / 180))
     # PIL rounds in decimal, which NumPy does not.
-    cos, sin, minus_sin = (
-        np.array([round(function(angle), 15) for angle in turned])
-        for function in (math.cos, math.sin, lambda angle: -math.sin(angle))
-    )
+    cos, sin = (plain(round15, plain(each, turned, at), at) for each in (math.cos, math.sin))
     x, y = width / 2, height / 2
-    _arguments(
-        rows,
+    made: tuple[ArrayLike, ...] = (
         cos,
         sin,
         cos * -x + sin * -y + 0.0 + x,
-        minus_sin,
+        -sin,
         cos,
-        minus_sin * -x + cos * -y + 0.0 + y,
+        -sin * -x + cos * -y + 0.0 + y,
     )
     square = height == width
     for angle, possible, exact in (
@@ -127,26 +129,23 @@ def _rotate(op: Program, degrees: Floats, sizes: Floats, rows: Floats) -> None:
         (90.0, square, (0.0, -1.0, width, 1.0, 0.0, 0.0)),
         (270.0, square, (0.0, 1.0, 0.0, -1.0, 0.0, height)),
     ):
-        at = (degrees == angle) & possible
-        if at.any():
-            turns = np.zeros_like(rows)
-            _arguments(turns, *exact)
-            turns[:, :ARGUMENTS] = rows[:, :ARGUMENTS]
-            turns[:, FILTER] = 0  # pixels only move
-            rows[at] = turns[at]
+        moves = at & (degrees == angle) & possible
+        made = tuple(np.where(moves, new, old) for new, old in zip(exact, made, strict=True))
+        filters = np.where(moves, 0.0, filters)  # pixels only move
+    return made, filters
 
 
-def _hue(op: Program, turns: Floats, sizes: Floats, rows: Floats) -> None:
-    rows[:, ARGUMENTS] = np.trunc(turns * 255) % 256
+def _hue(op: Program, turns: Floats, sizes: Ints, at: Bools, filters: Floats) -> Made:
+    return (np.trunc(turns * 255) % 256,), filters
 
 
-def _gaussian_blur(op: Program, sigma: Floats, sizes: Floats, rows: Floats) -> None:
+def _gaussian_blur(op: Program, sigma: Floats, sizes: Ints, at: Bools, filters: Floats) -> Made:
     width, height = getattr(op, "kernel_size", (1, 1))
     sigma = np.clip(sigma, 1e-6, MOST)  # no other weights beyond
-    _arguments(rows, width, height, sigma, sigma)
+    return (float(width), float(height), sigma, sigma), filters
 
 
-def _gaussian_blur_pil(op: Program, sigma: Floats, sizes: Floats, rows: Floats) -> None:
+def _gaussian_blur_pil(op: Program, sigma: Floats, sizes: Ints, at: Bools, filters: Floats) -> Made:
     """Three boxes.
 
     Radius: Gwosdek et al. 2011, equations 7, 11 and 14, in float32 where Pillow has it.
@@ -160,10 +159,10 @@ def _gaussian_blur_pil(op: Program, sigma: Floats, sizes: Floats, rows: Floats) 
         * (whole * (whole + 1) - 3 * variance)
         / (6 * (variance - (whole + 1) * (whole + 1)))
     )
-    _arguments(rows, whole + part, whole + part, 3.0)
+    return (whole + part, whole + part, 3.0), filters
 
 
-MAKERS: dict[int, Callable[[Program, Floats, Floats, Floats], None]] = {
+MAKERS: dict[int, Callable[[Program, Floats, Ints, Bools, Floats], Made]] = {
     CODE["Rotate"]: _rotate,
     CODE["Hue"]: _hue,
     CODE["GaussianBlur"]: _gaussian_blur,

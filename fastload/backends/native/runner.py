@@ -6,22 +6,23 @@ does not take are decoded by Pillow, one by one, and join their batch (undecoded
 """
 
 import operator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from functools import cached_property
 
 import numpy as np
+from PIL import Image
 
 from fastload import _native
 from fastload.backends import foreign, mending
-from fastload.backends.native import augment, crop, cuda, instructions, store, undecoded
+from fastload.backends.native import augment, crop, cuda, store, undecoded
+from fastload.backends.native.picture import Drawn, Picture, picture
 from fastload.plan.bad_samples import Trouble
 from fastload.plan.placement import Placement
-from fastload.plan.plan import Plan, mix_records
+from fastload.plan.plan import Plan
 from fastload.sources.base import Location
 from fastload.sources.seek_views import View
-from fastload.spec import Array, Dtype, Ints, Stage, Work
-from fastload.transforms import pil
-from fastload.transforms.mix_records import MixRecords
+from fastload.spec import Array, Ints, Stage, Work
 
 
 def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
@@ -55,105 +56,7 @@ def compile(plan: Plan, device: str) -> "Runner":
     erases, mixes, normalises, casts and lays out. With plan.augment "gpu" it augments and drops
     too; the host's part ends with the crop.
     """
-    return Runner(plan, tuple(_picture(one, device) for one in plan.pictures))
-
-
-def _picture(plan: Plan, device: str) -> "Picture":
-    last = plan.stage(Stage.STORE)
-    height, width = crop.final_size(last[0].spec if last else plan.out)
-    tables, functions = (
-        store.tables(last, plan.out.dtype),
-        augment.functions(plan.stage(Stage.AUGMENT)),
-    )
-    return Picture(
-        plan,
-        crop.interpolation(plan.stage(Stage.CROP)),
-        height,
-        width,
-        tables,
-        functions,
-        on_device=device == "cuda",
-    )
-
-
-class Drawn(NamedTuple):
-    """The records of a batch in one picture: what the host does, and what the GPU does."""
-
-    crops: _native.CropRecords
-    programs: _native.Programs | None  # of the host
-    store: _native.StoreRecords  # of the host
-    mix: MixRecords | None  # what becomes of the labels; None: nothing is mixed
-    on_device: cuda.OnDevice | None = None  # None: there is no GPU
-
-    def work(self, out: Array) -> _native.PictureWork:
-        """These records, made into `out`, an array of the picture's host_shape and host_dtype."""
-        return _native.PictureWork(self.crops, self.store, out, self.programs)
-
-
-@dataclass(frozen=True)
-class Picture:
-    """How one of the pictures that a sample becomes is made; mostly there is one."""
-
-    plan: Plan
-    filter: str
-    height: int  # of the crop, px; ColOut stores less
-    width: int
-    tables: store.Tables
-    functions: _native.Functions | None  # of the users' ops
-    on_device: bool
-
-    def at(self, plan: Plan) -> "Picture":
-        """The same by a plan of another size."""
-        height, width = crop.final_size(plan.cropped)
-        return replace(self, plan=plan, height=height, width=width)
-
-    @property
-    def host_dtype(self) -> Dtype:
-        """What the host writes; the device makes the rest."""
-        table = self.tables.values
-        return np.dtype(np.uint8) if self.on_device or table is None else table.dtype
-
-    @property
-    def host_channels_last(self) -> bool:
-        return self.on_device or self.plan.out.channels_last
-
-    def host_shape(self, count: int) -> tuple[int, int, int, int]:
-        # A GPU that augments drops rows and columns after that.
-        gpu = self.on_device and self.plan.augment == "gpu"
-        height, width = (self.height, self.width) if gpu else crop.final_size(self.plan.out)
-        return (count, height, width, 3) if self.host_channels_last else (count, 3, height, width)
-
-    def draw(self, work: Work, sizes: Ints) -> Drawn:
-        """Records for images of `sizes` int32 [N, 2], px; at full scale."""
-        of: dict[Stage, list[Array]] = {Stage.CROP: [], Stage.AUGMENT: [], Stage.STORE: []}
-        for step, record in zip(self.plan.steps, self.plan.records(work, sizes), strict=True):
-            of[step.stage].append(record)
-        rows, warps = crop.fold(self.plan.stage(Stage.CROP), of[Stage.CROP], sizes)
-        cropped = np.broadcast_to(np.array([self.height, self.width], np.int32), sizes.shape)
-        parts = [row[:, None] for row in warps] + augment.fold(
-            self.plan.stage(Stage.AUGMENT), of[Stage.AUGMENT], cropped
-        )
-        filters = crop.filters(self.plan.stage(Stage.CROP), of[Stage.CROP])
-        crops = _native.CropRecords(
-            rows,
-            self.filter if filters is None else filters,
-            self.height,
-            self.width,
-            pil.PASS_ORDER,
-        )
-        how, joined = mix_records(self.plan, work), instructions.joined(parts)
-        programs = None if joined is None else _native.Programs(joined, self.functions)
-        lists = store.lists(self.plan.stage(Stage.STORE), of[Stage.STORE], how)
-        if not self.on_device:
-            return Drawn(
-                crops, programs, store.records(self.host_channels_last, lists, self.tables), how
-            )
-        host, device = cuda.divided(
-            self.plan, self.host_shape(len(sizes)), cuda.HostPart(programs, lists), self.tables
-        )
-        return Drawn(
-            crops, host.programs, store.records(True, host.lists, store.NO_TABLES), how, device
-        )
+    return Runner(plan, tuple(picture(one, device) for one in plan.pictures))
 
 
 @dataclass(frozen=True)
@@ -190,6 +93,31 @@ class Runner:
             self.plan.source.files, *location[:4], seek=seek.locate(samples, location.seek),
             collect=seek.collect(samples), raw=location.raw,
         )  # fmt: skip
+
+    @cached_property
+    def goes_on(self) -> bool:
+        """Whether a job may draw by itself, without a look of Python's at its images."""
+        plan = self.plan
+        plain = all(not picture.on_device for picture in self.pictures)
+        return plain and plan.masks is None and bool(crop.no_scaling(plan))
+
+    def ahead(
+        self, job: _native.Job, work: Work, take: Callable[[], list[Array]]
+    ) -> "DrawnBatch | None":
+        """The batch that a job which reads makes by itself, into arrays as `start` takes them; None
+        where it is drawn by Python.
+        """
+        found = [picture.ahead(work) for picture in self.pictures] if self.goes_on else [None]
+        ready = [each for each in found if each is not None]
+        if len(ready) < len(found):
+            return None
+        drawn, outs = [each for _, each in ready], take()
+        job.then(
+            [one.work(out) for one, out in zip(drawn, outs, strict=True)],
+            [runs for runs, _ in ready], seed=work.seed, epoch=work.epoch,
+            most_pixels=Image.MAX_IMAGE_PIXELS or 0,
+        )  # fmt: skip
+        return DrawnBatch(self, job, work, Trouble(self.plan.on_error, work), drawn, outs)
 
     def draw(self, job: _native.Job, work: Work) -> "DrawnBatch":
         """Wait for the samples' sizes, then draw each picture's records. Raises SampleError."""

@@ -14,7 +14,6 @@ from fastload.spec import Array, Ints
 from fastload.transforms import RandomErasing, pil
 from fastload.transforms.erasing import KINDS
 from fastload.transforms.kinds import Gather, Values
-from fastload.transforms.mix_records import MixRecords
 from fastload.transforms.sampling import LEVELS, noise_values
 
 ONE_BY_ONE = np.zeros(0, np.int32)  # the record of an op that draws nothing
@@ -48,14 +47,6 @@ class Lists(NamedTuple):
 
 def tables(steps: tuple[Step, ...], dtype: str) -> Tables:
     return Tables(table(steps, dtype), fills(steps, dtype), *noise(steps, dtype))
-
-
-def lists(steps: tuple[Step, ...], records: list[Array], how: MixRecords | None) -> Lists:
-    """how: the batch is mixed."""
-    partners = how.rows() if how and how.moves else None
-    rows, columns = kept(steps, records)
-    erased, keys = boxes(steps, records)
-    return Lists(rows, columns, erased, keys, partners)
 
 
 def records(channels_last: bool, batch: Lists, constant: Tables) -> _native.StoreRecords:
@@ -196,11 +187,9 @@ def boxes(
     if not parts:
         return None, None
     every = np.concatenate(parts, axis=1)
-    return np.ascontiguousarray(every[..., :4]), np.ascontiguousarray(every[..., 4]).view(np.uint32)
+    return every[..., :4], every[..., 4].view(np.uint32)
 
 
 def _of(before: Ints | None, chosen: Ints) -> Ints:
     """What `chosen` are of what was kept before."""
-    return np.ascontiguousarray(
-        chosen if before is None else np.take_along_axis(before, chosen, axis=1)
-    )
+    return chosen if before is None else np.take_along_axis(before, chosen, axis=1)

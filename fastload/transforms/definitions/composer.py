@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fastload.draws import look_up
 from fastload.spec import Floats, Ints
 from fastload.transforms.base import is_number
-from fastload.transforms.programs import CODE, CODES, ENHANCE, filter_number, pack, pick, sides
+from fastload.transforms.programs import CODE, ENHANCE, by_code, filter_number, pack, pick, sides
 
 SAFE = (
     "AutoContrast",
@@ -54,7 +55,9 @@ class Sampled:
         u = u.reshape(len(sizes), depth, 4)
         codes = np.array([CODE[name] for name in SETS[self.augmentation_set]])
         values = arguments(u, sizes, magnitude, original=self.augmentation_set == "original")
-        return pack(codes[pick(u[..., 0], len(codes))], values, filter_number(interpolation))
+        return pack(
+            look_up(codes, pick(u[..., 0], len(codes))), values, filter_number(interpolation)
+        )
 
 
 def arguments(u: Floats, sizes: Ints, severity: float, *, original: bool = False) -> Floats:
@@ -62,20 +65,22 @@ def arguments(u: Floats, sizes: Ints, severity: float, *, original: bool = False
     level = 0.1 + u[..., 1] * (severity - 0.1)
     sign = sides(u[..., 2])
     height, width = (np.broadcast_to(sizes[:, i : i + 1], level.shape) for i in (0, 1))
-    values = np.zeros((len(CODES), *level.shape))
-    values[CODE["ShearX"]] = values[CODE["ShearY"]] = sign * (level * 0.3 / 10)
-    values[CODE["TranslateX"]] = sign * np.trunc(level * (width / 3) / 10)
-    values[CODE["TranslateY"]] = sign * np.trunc(level * (height / 3) / 10)
-    values[CODE["Rotate"]] = sign * np.trunc(level * 30 / 10)
-    values[CODE["Posterize"]] = 4 - np.trunc(level * 4 / 10)
-    values[CODE["Solarize"]] = 256 - np.trunc(level * 256 / 10)
+    shear = sign * (level * 0.3 / 10)
+    values = {
+        "ShearX": shear,
+        "ShearY": shear,
+        "TranslateX": sign * np.trunc(level * (width / 3) / 10),
+        "TranslateY": sign * np.trunc(level * (height / 3) / 10),
+        "Rotate": sign * np.trunc(level * 30 / 10),
+        "Posterize": 4 - np.trunc(level * 4 / 10),
+        "Solarize": 256 - np.trunc(level * 256 / 10),
+    }
     # "all" enhances by U(1, severity) or U(1 - 0.09 severity, 1), half the time each: the severity,
     # not the level, counts.
     apart = np.where(
         u[..., 3] < 0.5, 1 + u[..., 1] * (severity - 1), 1 - u[..., 1] * 0.09 * severity
     )
-    for name in ENHANCE:
-        values[CODE[name]] = level * 1.8 / 10 + 0.1 if original else apart
+    values |= dict.fromkeys(ENHANCE, level * 1.8 / 10 + 0.1 if original else apart)
     if not original:
-        values[CODE["Brightness"]] = np.where(apart > 1, 0.75 * apart, apart)
-    return values
+        values["Brightness"] = np.where(apart > 1, 0.75 * apart, apart)
+    return by_code(values, level.shape)

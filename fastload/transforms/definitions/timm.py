@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fastload.draws import look_up
 from fastload.spec import Floats, Ints, Longs
 from fastload.transforms.base import filter_problems, is_number, probability_problems
 from fastload.transforms.programs import CODE, ENHANCE, filter_number, pick, rows, sides, where
@@ -127,7 +128,9 @@ def resolve(
     )
     codes = np.array([CODE[op_of(name)] for name in names])
     filters = filter_numbers(interpolation, calls[..., 3])
-    return rows(codes[chosen], np.take_along_axis(values, chosen[None], axis=0)[0], filters)
+    return rows(
+        look_up(codes, chosen), np.take_along_axis(values, chosen[None], axis=0)[0], filters
+    )
 
 
 def op_of(name: str) -> str:
@@ -174,7 +177,7 @@ def filter_numbers(interpolation: str, u: Floats) -> Floats:
     """PIL's filter numbers in the shape of u."""
     if interpolation != "random":
         return np.full(u.shape, float(filter_number(interpolation)))
-    return np.array([float(filter_number(name)) for name in RANDOM])[pick(u, len(RANDOM))]
+    return look_up([float(filter_number(name)) for name in RANDOM], pick(u, len(RANDOM)))
 
 
 def interpolation_problems(interpolation: str) -> list[str]:

@@ -10,9 +10,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from fastload.draws import look_up
 from fastload.spec import Floats, Ints, Longs
 from fastload.transforms.base import is_number
-from fastload.transforms.programs import CODE, CODES, ENHANCE, filter_number, pack, pick, sides
+from fastload.transforms.programs import CODE, ENHANCE, by_code, filter_number, pack, pick, sides
 
 BINS = 31  # torchvision's num_magnitude_bins
 POLICY_BINS = 10  # AutoAugment's and AugMix's
@@ -86,28 +87,30 @@ class Bins:
             pick(u[..., 1], int(magnitude)) if self.drawn else np.full(u.shape[:2], int(magnitude))
         )
         values = arguments(self.space, self.count, bins, sides(u[..., 2]), sizes)
-        return pack(codes[pick(u[..., 0], len(codes))], values, filter_number(interpolation))
+        return pack(
+            look_up(codes, pick(u[..., 0], len(codes))), values, filter_number(interpolation)
+        )
 
 
 def arguments(space: Space, count: int, bins: Longs, sign: Floats, sizes: Ints) -> Floats:
     """Final arguments float64 [codes, N, depth] of every op at `bins` (int64 [N, depth]) of
     `count`.
     """
-    values = np.zeros((len(CODES), *bins.shape))
-    for axis, name in enumerate(("ShearX", "ShearY")):
-        values[CODE[name]] = sign * _shears(space.shear, count)[axis][bins]
+    values = {
+        name: sign * look_up(table, bins)
+        for name, table in zip(("ShearX", "ShearY"), _shears(space.shear, count), strict=True)
+    }
     for name, side in (("TranslateX", sizes[:, 1]), ("TranslateY", sizes[:, 0])):
         different, which = np.unique(side, return_inverse=True)
         tables = np.stack([_linspace(space.translate(int(px)), count) for px in different])
-        values[CODE[name]] = np.trunc(
-            sign * np.take_along_axis(tables[which.ravel()], bins, axis=1)
-        )
-    values[CODE["Rotate"]] = sign * _linspace(space.rotate, count)[bins]
-    for name in ENHANCE:
-        values[CODE[name]] = 1.0 + sign * _linspace(space.enhance, count)[bins]
-    values[CODE["Posterize"]] = _bits(*space.bits, count)[bins]
-    values[CODE["Solarize"]] = _falling(count, space.shares)[bins]
-    return values
+        values[name] = np.trunc(sign * np.take_along_axis(tables[which.ravel()], bins, axis=1))
+    enhanced = 1.0 + sign * look_up(_linspace(space.enhance, count), bins)
+    values |= dict.fromkeys(ENHANCE, enhanced) | {
+        "Rotate": sign * look_up(_linspace(space.rotate, count), bins),
+        "Posterize": look_up(_bits(*space.bits, count), bins),
+        "Solarize": look_up(_falling(count, space.shares), bins),
+    }
+    return by_code(values, bins.shape)
 
 
 # torch.linspace in float32 is part of the definition: int(translate) is 15, not 16, at bin 15 of
