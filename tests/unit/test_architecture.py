@@ -17,7 +17,7 @@ LAYERS = (
     ("errors", "_native", "attach"),
     ("system",),
     ("files", "spec"),
-    ("rng", "measure"),
+    ("rng", "measure", "remote"),
     ("transforms", "sources"),
     ("progressive",),
     ("order",),

@@ -1,0 +1,91 @@
+"""Data sets of other formats behind a URL: their objects are brought into the cache whole, and then
+read as any on the local disk.
+"""
+
+import functools
+import hashlib
+
+import numpy as np
+
+from fastload.errors import CacheError, StoreError
+from fastload.files.names import NameRefusedError, shown
+from fastload.files.names import problem as name_problem
+from fastload.remote.access import Access, Settings
+from fastload.remote.layout import Layout, whole_objects
+from fastload.remote.stores import Object, Store
+from fastload.remote.urls import Url, parse
+
+MOST_OBJECTS = 2_000_000  # of a listing; more of them want shards
+
+
+def staged(text: str, settings: Settings) -> str:
+    """The path of a local copy of what lies behind a URL; it stays until the process ends.
+
+    Raises SourceError.
+    """
+    return _copy(text, _Same(settings))[1]
+
+
+class _Same:
+    """Settings by their identity: they hold what has no hash."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+
+    def __hash__(self) -> int:
+        return hash(self.settings.cache)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.settings == self.settings
+
+
+@functools.lru_cache(maxsize=None)
+def _copy(text: str, same: _Same) -> tuple[Access, str]:
+    """What keeps the copy, and its path."""
+    settings, url = same.settings, parse(text)
+    store, objects, name = _found(url, settings)
+    total = sum(each.size for each in objects)
+    if total > settings.cache_bytes:
+        raise CacheError(
+            f"{url.shown}: has {total} bytes, and the cache may take {settings.cache_bytes}; "
+            "give a larger cache_bytes, or convert it to fastload's shards, which come in parts"
+        )
+    access = Access(url, settings, _layout(objects), {}, _digest(url, objects), store)
+    access.hold_groups(range(access.layout.groups))  # for ever: it is read as local files
+    cells = np.arange(access.layout.cells)
+    access.wait(cells, whole=range(access.layout.groups))
+    return access, f"{access.folder}/{name}" if name else access.folder
+
+
+def _found(url: Url, settings: Settings) -> tuple[Store, list[Object], str]:
+    """The store, its objects, and of a single file its name."""
+    rest = (settings.options, settings.deadline, settings.max_bandwidth)
+    if "." in url.name:
+        store = Store(url.folder, *rest)
+        try:
+            first = store.get(url.name, (0, 1))
+        except StoreError as error:
+            if not error.missing:
+                raise
+        else:
+            return store, [Object(url.name, first.size, first.etag)], url.name
+    store = Store(url, *rest)
+    objects = sorted(each for each in store.list(most=MOST_OBJECTS) if not each.key.endswith("/"))
+    if not objects:
+        raise StoreError(f"{url.shown}: holds no objects; check the URL")
+    for each in objects:
+        if wrong := name_problem(each.key):
+            raise NameRefusedError(f"{url.shown}: key {shown(each.key)} {wrong}; rename it")
+    return store, objects, ""
+
+
+def _layout(objects: list[Object]) -> Layout:
+    names = tuple(each.key for each in objects)
+    return whole_objects(names, np.array([each.size for each in objects], np.int64))
+
+
+def _digest(url: Url, objects: list[Object]) -> str:
+    """The entry's name: other objects, or changed ones, are another entry."""
+    lines = "\n".join(f"{each.key}\0{each.size}\0{each.etag}" for each in objects)
+    listed = hashlib.sha256(lines.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    return f"{url.digest}-{listed}"
