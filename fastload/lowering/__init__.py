@@ -106,20 +106,26 @@ def _store(
 ) -> "Settings | None":
     """How the store is to be read; None: `path` is a local one, without a cache."""
     if cache is None and not is_url(path):
-        given = {"cache_bytes": cache_bytes, "max_bandwidth": max_bandwidth}
-        given |= {"deadline": deadline, "storage_options": options}
-        if wrong := [name for name, value in given.items() if value is not None]:
+        given = (
+            ("cache_bytes", cache_bytes),
+            ("max_bandwidth", max_bandwidth),
+            ("deadline", deadline),
+            ("storage_options", options),
+        )
+        if wrong := [name for name, value in given if value is not None]:
             raise UsageError(
                 f"open: {' and '.join(wrong)} given for a local path; leave it out, or give cache="
             )
         return None
-    from fastload.remote.access import Settings  # local data sets need none of it
+    from fastload.remote import access  # local data sets need none of it
 
-    numbers = {"cache_bytes": cache_bytes, "max_bandwidth": max_bandwidth, "deadline": deadline}
-    return Settings(
-        options=dict(options or {}),
-        cache=None if cache is None else os.fspath(cache),
-        **{name: value for name, value in numbers.items() if value is not None},
+    usual = access.Settings()
+    return access.Settings(
+        dict(options or {}),
+        None if cache is None else os.fspath(cache),
+        usual.cache_bytes if cache_bytes is None else cache_bytes,
+        usual.max_bandwidth if max_bandwidth is None else max_bandwidth,
+        usual.deadline if deadline is None else deadline,
     )
 
 

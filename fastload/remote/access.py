@@ -86,6 +86,7 @@ class Access:
         self.url, self.settings, self.layout, self.digest = url, settings, layout, digest
         self.small, self.store = small, store
         self._mutex, self._process = threading.Lock(), 0
+        self.whole: set[int] = set()  # groups that epochs under way have planned as a whole
         self._open()
 
     def _open(self) -> None:
@@ -99,6 +100,8 @@ class Access:
 
     def look(self) -> None:
         """Open the entry anew in a child of fork, or where somebody has removed it."""
+        if self._process != os.getpid():
+            self._mutex, self.whole = threading.Lock(), set()  # a thread of the parent's had it
         with self._mutex:
             if self._process != os.getpid():
                 self._open()
@@ -134,16 +137,19 @@ class Access:
         if held.entry.process == os.getpid() and held.entry.open:
             held.entry.release(held.groups)
 
-    def wait(self, cells: Longs, seconds: float = FOREVER, whole: Collection[int] = ()) -> bool:
+    def wait(
+        self, cells: Longs, seconds: float = FOREVER, whole: Collection[int] | None = None
+    ) -> bool:
         """Whether these cells, which are held, are there within so long.
 
+        whole: groups that are asked for as a whole; None: those that epochs have planned so.
         Raises StoreError and CacheError.
         """
         if not len(self.entry.missing(cells)):
             return True
         begin = time.monotonic()
         try:
-            return self.fetcher.need(cells, seconds, whole)
+            return self.fetcher.need(cells, seconds, self.whole if whole is None else whole)
         finally:
             self.store.traffic.count(waited_s=time.monotonic() - begin)
 

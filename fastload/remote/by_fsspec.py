@@ -35,11 +35,14 @@ class Objects:
         try:
             if key not in self.sizes:
                 facts = self.files.info(path)
-                self.sizes[key] = int(facts["size"]), str(facts.get("ETag") or facts.get("etag", ""))
+                self.sizes[key] = (
+                    int(facts["size"]),
+                    str(facts.get("ETag") or facts.get("etag", "")),
+                )
             size, now = self.sizes[key]
             first, last = span or (0, size)
             data = self.files.cat_file(path, start=first, end=last)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  of whichever library is below
             raise _failure(error) from None
         if etag and now and etag != now:
             raise FailureError(Cause.CHANGED, "another ETag")
@@ -48,7 +51,7 @@ class Objects:
     def list(self, prefix: str) -> Iterator[Object]:
         try:
             found = self.files.find(self._path(prefix), detail=True)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  of whichever library is below
             raise _failure(error) from None
         skipped = len(self.root) + 1
         for name, facts in found.items():
@@ -58,7 +61,7 @@ class Objects:
         try:
             self.files.makedirs(self._path(key).rpartition("/")[0], exist_ok=True)
             self.files.put_file(path, self._path(key))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  of whichever library is below
             raise _failure(error) from None
 
     def _path(self, key: str) -> str:

@@ -8,7 +8,6 @@ from typing import Any
 
 from fastload.errors import SourceError
 from fastload.remote import failures
-from fastload.remote.failures import FailureError
 from fastload.remote.stores import Got, Object
 from fastload.remote.urls import Url
 
@@ -22,6 +21,7 @@ def library(where: str) -> ModuleType:
     """Raises SourceError if it is not installed."""
     try:
         import obstore
+        import obstore.exceptions
         import obstore.store
     except ImportError as error:
         raise SourceError(f"{where}: needs obstore (not installed); {INSTALL}") from error
@@ -33,6 +33,7 @@ class Objects:
 
     def __init__(self, url: Url, options: Mapping[str, object], deadline: float) -> None:
         self.obstore = library(url.shown)
+        self.failures = (self.obstore.exceptions.BaseError, OSError)
         limits = {
             "connect_timeout": timedelta(seconds=min(CONNECT, deadline)),
             "read_timeout": timedelta(seconds=min(STILL, deadline)),
@@ -47,7 +48,7 @@ class Objects:
             self.store = self.obstore.store.from_url(
                 url.raw, client_options=client, retry_config={"max_retries": 0}, **own
             )
-        except Exception as error:
+        except (*self.failures, ValueError, TypeError) as error:
             text = str(error).partition("\n")[0].replace(url.raw, url.shown)
             raise SourceError(
                 f"{url.shown}: obstore does not take the URL or its options ({text[:200]}); check "
@@ -65,27 +66,20 @@ class Objects:
             answer = self.obstore.get(self.store, key, options=options)
             first = time.monotonic() - begin
             return Got(answer.bytes(), answer.meta["size"], answer.meta["e_tag"] or "", first)
-        except Exception as error:
-            raise _failure(error) from None
+        except self.failures as error:
+            raise failures.of_obstore(error) from None
 
     def list(self, prefix: str) -> Iterator[Object]:
         try:
             for page in self.obstore.list(self.store, prefix=prefix or None):
                 for each in page:
                     yield Object(each["path"], each["size"], each["e_tag"] or "")
-        except Exception as error:
-            raise _failure(error) from None
+        except self.failures as error:
+            raise failures.of_obstore(error) from None
 
     def put(self, key: str, path: str) -> None:
         try:
             with open(path, "rb") as file:
                 self.obstore.put(self.store, key, file, chunk_size=PART)
-        except Exception as error:
-            raise _failure(error) from None
-
-
-def _failure(error: Exception) -> FailureError:
-    """Errors of programs, such as a bug of ours, stay what they are."""
-    if isinstance(error, (FailureError, MemoryError, TypeError)):
-        raise error
-    return failures.of_obstore(error)
+        except self.failures as error:
+            raise failures.of_obstore(error) from None

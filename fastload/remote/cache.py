@@ -1,8 +1,8 @@
 """The cache on the local disk: one folder for all data sets, shared by all processes of a user.
 
-    lock        who makes, removes or counts entries has it
-    used        8 bytes: how many bytes of the disk all entries take, about
-    DIGEST/     one entry: see entry.py
+lock        who makes, removes or counts entries has it
+used        8 bytes: how many bytes of the disk all entries take, about
+DIGEST/     one entry: see entry.py
 """
 
 import errno

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from fastload.errors import CacheError, FastloadError, ObjectChangedError, StoreError
+from fastload.errors import FastloadError, ObjectChangedError, StoreError
 from fastload.remote.cache import Cache
 from fastload.remote.entry import THERE, UNPROVED, Entry
 from fastload.remote.stores import GivenUpError, Store
@@ -18,6 +18,7 @@ THREADS = 64  # connections at most
 FLIGHT, MOST_FLIGHT, FULL = 32 << 20, 256 << 20, 4.0
 LOOK = 0.02  # s between two looks at what another process brings
 IDLE = 5.0  # s after which a thread without work ends
+FULL_S = 0.2  # s until room in a full cache is looked for again
 RATE_S = 2.0  # s over which the rate is taken
 RECENT = 0.1  # the weight of the newest job in what is known of their pace
 
@@ -55,6 +56,7 @@ class State:
     threads: int = 0
     idle: int = 0
     stopped: bool = False
+    full_until: float = 0.0  # when somebody may have made room in the cache again
 
     def __post_init__(self) -> None:
         self.work = threading.Condition(self.changed._lock)  # type: ignore[attr-defined]
@@ -69,6 +71,8 @@ class State:
 
     def room(self) -> bool:
         """Whether more may be under way."""
+        if time.monotonic() < self.full_until:
+            return False
         under_way, now = sum(job.size for job in self.active), time.monotonic()
         while self.done and self.done[0][0] < now - RATE_S:
             self.done.popleft()
@@ -154,11 +158,11 @@ def _next(state: State) -> Job | None:
     with state.changed:
         while (job := None if state.stopped else state.take()) is None:
             left = until - time.monotonic()
-            if state.stopped or left <= 0:
+            if state.stopped or (left <= 0 and not state.plan):
                 state.threads -= 1
                 return None
             state.idle += 1
-            state.work.wait(left)
+            state.work.wait(FULL_S if state.plan else left)
             state.idle -= 1
         state.call()
         return job
@@ -213,7 +217,7 @@ def _reserved(state: State, job: Job, size: int) -> bool:
         return True
     with state.changed:
         state.plan.appendleft((job.first, job.last))
-    time.sleep(10 * LOOK)
+        state.full_until = time.monotonic() + FULL_S
     return False
 
 

@@ -117,7 +117,8 @@ class Entry:
 
     def missing(self, cells: Longs) -> Longs:
         """Those that are not there, or not proved."""
-        return cells[self.marks[cells] != THERE]
+        absent: Longs = cells[self.marks[cells] != THERE]
+        return absent
 
     def missing_in(self, group: int) -> list[tuple[int, int]]:
         """Stretches of cells of a group that are not there."""

@@ -43,7 +43,8 @@ class Fetcher:
     def need(self, cells: Longs, seconds: float, whole: Collection[int] = ()) -> bool:
         """Whether these cells are there within so long; what is missing is asked for first.
 
-        whole: groups of which all is asked for where a cell is missing. Raises StoreError and CacheError for what cannot be had. The groups have to be leased.
+        whole: groups of which all is asked for where a cell is missing. The groups of all cells
+            have to be leased. Raises StoreError and CacheError for what cannot be had.
         """
         state, begin = self.state, time.monotonic()
         missing = state.entry.missing(cells)

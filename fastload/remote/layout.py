@@ -102,7 +102,9 @@ class Layout:
     def members(self, group: int) -> list[tuple[int, int]]:
         """The cells of a group: first ones, and the numbers behind the last; each of one file."""
         parts = [(int(self.group_first[group]), int(self.group_first[group + 1]))]
-        return parts if self.beside < 0 else [*parts, (self.beside + group, self.beside + group + 1)]
+        return (
+            parts if self.beside < 0 else [*parts, (self.beside + group, self.beside + group + 1)]
+        )
 
     def table(self) -> NDArray[Any]:
         """RECORD [G] of all groups."""
@@ -118,6 +120,13 @@ class Layout:
             table["begin"][:, part] = np.where(np.isin(first, self.file_first), 0, before)
             table["end"][:, part] = self.ends[last - 1]
         return table
+
+    def cell_bytes(self) -> Longs:
+        """int64 [C]: bytes of each cell."""
+        sizes = np.diff(self.ends, prepend=0)
+        firsts = self.file_first[:-1][np.diff(self.file_first) > 0]
+        sizes[firsts] = self.ends[firsts]
+        return sizes
 
     def weights(self) -> Longs:
         """int64 [G]: bytes of each group, without what lies beside."""

@@ -40,9 +40,7 @@ class Locks:
     def wait(self, first: int, *, shared: bool = False) -> None:
         """`take` or `share` one, however long others have it."""
         kind = fcntl.F_RDLCK if shared else fcntl.F_WRLCK
-        fcntl.fcntl(
-            self.descriptor, fcntl.F_OFD_SETLKW, FLOCK.pack(kind, os.SEEK_SET, first, 1, 0)
-        )
+        fcntl.fcntl(self.descriptor, fcntl.F_OFD_SETLKW, FLOCK.pack(kind, os.SEEK_SET, first, 1, 0))
 
     def _set(self, kind: int, first: int, count: int) -> bool:
         try:

@@ -5,6 +5,7 @@ the library's own business: its environment variables, files and roles.
 """
 
 import itertools
+import os
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -75,7 +76,7 @@ class Store:
     max_bandwidth: float = 0.0
 
     def __post_init__(self) -> None:
-        self.traffic = Traffic(self.url.shown)
+        self.process, self.traffic = os.getpid(), Traffic(self.url.shown)
         self.throttle = Throttle(self.max_bandwidth)
 
     @cached_property
@@ -138,6 +139,11 @@ class Store:
         self._tried(self.shown(key), lambda: self.backend.put(key, path))
 
     def _tried(self, where: str, ask: Callable[[], T], given_up: Callable[[], bool] = bool) -> T:
+        if os.getpid() != self.process:  # the libraries' threads did not come along
+            raise StoreError(
+                f"{where}: is asked for in a forked process, which no library of a store allows; "
+                "give the loader multiprocessing_context='spawn'"
+            )
         begin, tries, pause = time.monotonic(), 0, FIRST_PAUSE
         while True:
             try:

@@ -114,7 +114,11 @@ class Remote(Protocol):
 
     @property
     def access(self) -> "Access": ...
-    def cells(self, samples: Longs) -> Longs: ...
+    def cells(self, samples: Longs) -> Longs:
+        """Their numbers in the store's order, in which they are cut."""
+
+    def samples(self, cells: Longs) -> Longs:
+        """The other way round."""
 
 
 def remote(source: Source) -> Remote | None:

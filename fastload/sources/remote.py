@@ -106,7 +106,9 @@ def load(text: str, settings: Settings) -> RemoteShards | None:
     if parsed is None:
         raise SourceError(f"{store.shown(SUM)}: is damaged; restore it, or convert again")
     folder = os.path.join(Cache(settings.cache).root, _digest(url, parsed.whole[0]))
-    content = _kept(folder, parsed.whole) or _fetched(store, parsed.whole, len(parsed.blocks))
+    content = _kept(folder, parsed.whole)
+    if content is None:
+        content = _fetched(store, parsed.whole, len(parsed.blocks))
     index = shard_index.parse(url.shown, _native.xxh3(content), content)
     if problems := index.row_problems():
         raise SourceError("\n".join(problems))
@@ -209,7 +211,9 @@ def _layout(index: Index) -> tuple[Layout, Longs | None]:
         rows = order[first:last] if first < len(order) else order[:0]
         offset, size, xxh3 = (columns[name][rows] for name in ("offset", "size", "checksum"))
         ends = offset + size
-        return [Check(*each) for each in zip(offset.tolist(), ends.tolist(), xxh3.tolist())]
+        return [
+            Check(*each) for each in zip(offset.tolist(), ends.tolist(), xxh3.tolist(), strict=True)
+        ]
 
     layout = Layout(names, sizes, ends, file_first, groups, beside, checks)
     return layout, None if plain else _inverse(order)
@@ -234,5 +238,3 @@ def _sidecar_ends(
             ends[first:last] = np.maximum.accumulate(ends[first:last])
             ends[last - 1] = size
     return ends.astype(np.int64)
-
-

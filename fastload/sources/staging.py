@@ -39,7 +39,7 @@ class _Same:
         return isinstance(other, _Same) and other.settings == self.settings
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def _copy(text: str, same: _Same) -> tuple[Access, str]:
     """What keeps the copy, and its path."""
     settings, url = same.settings, parse(text)
