@@ -96,7 +96,7 @@ class Access:
         self.entry = self.cache.entry(self.digest, self.url.shown, self.layout, self.small)
         self.fetcher = Fetcher(self.store, self.cache, self.entry)
         self.generation = object()  # another one: descriptors of files are opened anew
-        weakref.finalize(self, _close, self.fetcher, self.entry, self.cache).atexit = False
+        weakref.finalize(self, self.fetcher.close).atexit = False
 
     def look(self) -> None:
         """Open the entry anew in a child of fork, or where somebody has removed it."""
@@ -134,7 +134,7 @@ class Access:
         return held
 
     def release(self, held: Held) -> None:
-        if held.entry.process == os.getpid() and held.entry.open:
+        if held.entry.process == os.getpid():
             held.entry.release(held.groups)
 
     def wait(
@@ -175,10 +175,3 @@ class Access:
     def as_dict(self) -> Json:
         """What `stats()` tells."""
         return self.store.traffic.as_dict()
-
-
-def _close(fetcher: Fetcher, entry: Entry, cache: Cache) -> None:
-    fetcher.close()
-    # A thread may still be in a request: what it brings finds closed files, and is dropped
-    entry.close()
-    cache.close()

@@ -8,7 +8,7 @@ from typing import Any
 from fastload.errors import SourceError
 from fastload.remote.by_obstore import INSTALL
 from fastload.remote.failures import Cause, FailureError
-from fastload.remote.stores import Got, Object
+from fastload.remote.objects import Got, Object
 from fastload.remote.urls import Url
 
 NEEDED = {"hf": ("fsspec", "huggingface_hub"), "memory": ("fsspec",)}

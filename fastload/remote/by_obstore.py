@@ -8,7 +8,7 @@ from typing import Any
 
 from fastload.errors import SourceError
 from fastload.remote import failures
-from fastload.remote.stores import Got, Object
+from fastload.remote.objects import Got, Object
 from fastload.remote.urls import Url
 
 INSTALL = 'pip install "fastload-torch[remote]"'

@@ -39,7 +39,6 @@ class Cache:
         self.chosen = own_cache.path("remote") if folder is None else os.path.abspath(folder)
         try:
             self.root = _own_folder(folder)
-            self._lock, self._used = Locks(-1), -1
             self._open()
         except OSError as error:
             raise CacheError(
@@ -49,15 +48,9 @@ class Cache:
         self._mutex = threading.Lock()
 
     def _open(self) -> None:
-        self.close()
         os.makedirs(self.root, FOLDER_MODE, exist_ok=True)
-        self._lock, self._used = Locks(_file(self.root, "lock")), _file(self.root, "used")
-
-    def close(self) -> None:
-        self._lock.close()
-        if self._used >= 0:
-            os.close(self._used)
-            self._used = -1
+        self._lock = Locks(_file(self.root, "lock"))
+        self._used = Locks(_file(self.root, "used"))
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -127,9 +120,9 @@ class Cache:
                     most = min(self.limit, used + self._free() - MARGIN)
                 fits = used + size <= most
                 if fits or (needed and self._free() > size):
-                    os.pwrite(self._used, (used + size).to_bytes(8, "little"), 0)
+                    os.pwrite(self._used.descriptor, (used + size).to_bytes(8, "little"), 0)
                     return True
-                os.pwrite(self._used, max(0, used).to_bytes(8, "little"), 0)
+                os.pwrite(self._used.descriptor, max(0, used).to_bytes(8, "little"), 0)
         except OSError as error:
             raise self.error(error) from error
         if needed:
@@ -139,13 +132,13 @@ class Cache:
     def unused(self, size: int) -> None:
         """Bytes that were reserved, and not written."""
         with self._alone():
-            used = int.from_bytes(os.pread(self._used, 8, 0), "little")
-            os.pwrite(self._used, max(0, used - size).to_bytes(8, "little"), 0)
+            used = int.from_bytes(os.pread(self._used.descriptor, 8, 0), "little")
+            os.pwrite(self._used.descriptor, max(0, used - size).to_bytes(8, "little"), 0)
 
     def _count(self) -> int:
         """Bytes in use; now and then the files are looked at, since processes may be killed."""
         if time.monotonic() - self._counted_at < COUNT_EVERY:
-            return int.from_bytes(os.pread(self._used, 8, 0), "little")
+            return int.from_bytes(os.pread(self._used.descriptor, 8, 0), "little")
         self._counted_at = time.monotonic()
         return sum(_blocks(folder) for folder in self._folders())
 

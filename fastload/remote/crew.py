@@ -18,6 +18,7 @@ THREADS = 64  # connections at most
 FLIGHT, MOST_FLIGHT, FULL = 32 << 20, 256 << 20, 4.0
 LOOK = 0.02  # s between two looks at what another process brings
 IDLE = 5.0  # s after which a thread without work ends
+TRIES = 5  # of a request whose bytes have the wrong checksum
 FULL_S = 0.2  # s until room in a full cache is looked for again
 RATE_S = 2.0  # s over which the rate is taken
 RECENT = 0.1  # the weight of the newest job in what is known of their pace
@@ -222,14 +223,14 @@ def _reserved(state: State, job: Job, size: int) -> bool:
 
 
 def _brought(state: State, first: int, last: int) -> int:
-    """Ask the store, check and write; twice where what came was not what the index says."""
+    """Ask the store, check and write; again where what came was not what the index says."""
     entry, layout = state.entry, state.entry.layout
     span = layout.span(first, last)
     name, want = layout.names[span.file], int(layout.sizes[span.file])
     if not span.size:
         entry.mark(first, last, THERE)
         return 0
-    for _ in range(2):
+    for _ in range(TRIES):
         got = state.store.get(
             name,
             (span.begin, span.end),

@@ -57,7 +57,9 @@ def place(group: int) -> int:
 
 
 class Entry:
-    """An open entry; thread-safe. Its descriptors and locks are this process's own."""
+    """An open entry; thread-safe. Its descriptors and locks are this process's own, and end with
+    the last reference to it.
+    """
 
     def __init__(self, folder: str, layout: Layout) -> None:
         """Raises OSError where it is not there, and CacheError where it is of another shape."""
@@ -92,15 +94,6 @@ class Entry:
         doubted = marks.replace(bytes([THERE]), bytes([UNPROVED]))
         write_at(self._cells.descriptor, bytes(doubted), HEADER)
         write_at(self._cells.descriptor, header(), 0)
-
-    @property
-    def open(self) -> bool:
-        return self._cells.descriptor >= 0
-
-    def close(self) -> None:
-        """Drops the locks; the marks that were mapped stay readable."""
-        self._cells.close()
-        self._groups.close()
 
     @property
     def gone(self) -> bool:

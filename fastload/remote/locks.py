@@ -20,8 +20,13 @@ class Locks:
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
 
+    def __del__(self) -> None:
+        self.close()
+
     def close(self) -> None:
-        """Drops all of them."""
+        """Drops all of them. Without it they end with the last reference: a thread that still uses
+        them never finds another file under their number.
+        """
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1

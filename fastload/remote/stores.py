@@ -8,14 +8,15 @@ import itertools
 import os
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import TypeVar
 
 from fastload.errors import StoreError, StoreTimeoutError
 from fastload.remote import failures
 from fastload.remote.failures import Cause, FailureError
+from fastload.remote.objects import Backend, Got, Object
 from fastload.remote.traffic import Throttle, Traffic
 from fastload.remote.urls import OBSTORE, Url
 
@@ -23,36 +24,6 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.1, 8.0  # s between two tries; each is twice as l
 DEADLINE = 300.0  # s until a request that is tried again and again is an error
 LOOK = 0.2  # s between two looks at whether anybody still wants the bytes
 T = TypeVar("T")
-
-
-class Object(NamedTuple):
-    """An object as a listing tells it."""
-
-    key: str  # below the store's URL
-    size: int  # bytes
-    etag: str  # "" where the store has none
-
-
-class Got(NamedTuple):
-    """Bytes of an object."""
-
-    data: Any  # bytes-like
-    size: int  # of the whole object
-    etag: str
-    first_s: float  # until the first byte came
-
-
-class Backend(Protocol):
-    """A library that reads one store; each call is one request, and raises FailureError."""
-
-    def get(self, key: str, span: tuple[int, int] | None, etag: str) -> Got:
-        """span: first byte, and the one behind the last; etag: the object must have it."""
-
-    def list(self, prefix: str) -> Iterator[Object]:
-        """All below it, in any order."""
-
-    def put(self, key: str, path: str) -> None:
-        """Write a local file, in parts where it is large; it is visible when it is whole."""
 
 
 class GivenUpError(Exception):

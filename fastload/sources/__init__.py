@@ -66,6 +66,8 @@ def open_source(
 def _open_remote(
     where: str, fields: tuple[str, str] | None, format: str | None, store: "Settings | None"
 ) -> Source:
+    if not is_url(where) and not os.path.exists(where):
+        raise SourceError(f"{where}: does not exist; check the path")
     if store is None and where.startswith("file://"):
         return open_source(local(where), fields, format)
     # Local data sets need none of it

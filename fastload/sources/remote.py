@@ -4,7 +4,7 @@ through the cache.
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -115,6 +115,7 @@ def load(text: str, settings: Settings) -> RemoteShards | None:
     layout, cell_of = _layout(index)
     small = {INDEX: content.tobytes(), SUM: said}
     access = Access(url, settings, layout, small, _digest(url, index.checksum), store)
+    index = replace(index, where=access.folder)
     return RemoteShards(url.shown, index, url, RemoteSamples(access, cell_of))
 
 
@@ -157,6 +158,20 @@ def _kept(folder: str, whole: tuple[int, ...]) -> arrow.Bytes | None:
 
 
 def _fetched(store: Store, whole: tuple[int, ...], blocks: int) -> arrow.Bytes:
+    """The index; asked for again where what came is not what its checksum says."""
+    data = _index(store, blocks)
+    if _native.xxh3(data) not in whole:
+        store.traffic.count(retries=1)
+        data = _index(store, blocks)
+    if (checksum := _native.xxh3(data)) not in whole:
+        raise SourceError(
+            f"{store.shown(INDEX)}: is damaged (checksum got {checksum:016x}, want "
+            f"{whole[0]:016x}); restore it and {SUM}, or convert again"
+        )
+    return data
+
+
+def _index(store: Store, blocks: int) -> arrow.Bytes:
     first = store.get(INDEX, (0, PIECE))
     most = min(blocks * sums.BLOCK or limits.INDEX, limits.INDEX)
     if problem := limits.too_many(first.size, most):
@@ -172,11 +187,6 @@ def _fetched(store: Store, whole: tuple[int, ...], blocks: int) -> arrow.Bytes:
     if first.size > PIECE:
         with ThreadPoolExecutor(AT_ONCE) as threads:
             list(threads.map(fill, range(PIECE, first.size, PIECE)))
-    if (checksum := _native.xxh3(data)) not in whole:
-        raise SourceError(
-            f"{store.shown(INDEX)}: is damaged (checksum got {checksum:016x}, want "
-            f"{whole[0]:016x}); restore it and {SUM}, or convert again"
-        )
     return data
 
 

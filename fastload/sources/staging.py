@@ -7,15 +7,34 @@ import hashlib
 
 import numpy as np
 
-from fastload.errors import CacheError, StoreError
+from fastload.errors import CacheError, SourceError, StoreError
 from fastload.files.names import NameRefusedError, shown
 from fastload.files.names import problem as name_problem
 from fastload.remote.access import Access, Settings
 from fastload.remote.layout import Layout, whole_objects
-from fastload.remote.stores import Object, Store
-from fastload.remote.urls import Url, parse
+from fastload.remote.objects import Object
+from fastload.remote.stores import Store
+from fastload.remote.urls import Url, is_url, local, parse
+from fastload.sources import remote
 
 MOST_OBJECTS = 2_000_000  # of a listing; more of them want shards
+
+
+def at_hand(path: str) -> str:
+    """The path; of a URL that of a local copy, in the user's own cache. Raises SourceError."""
+    if not is_url(path):
+        return path
+    return local(path) if path.startswith("file://") else staged(path, Settings())
+
+
+def local_only(path: str) -> str:
+    """The path. Raises SourceError for a URL: what writes beside its data needs a local folder."""
+    if is_url(path):
+        raise SourceError(
+            f"{parse(path).shown}: lies in a store, and this verb works on local data; convert it "
+            "to a local folder first"
+        )
+    return path
 
 
 def staged(text: str, settings: Settings) -> str:
@@ -42,15 +61,20 @@ class _Same:
 @functools.cache
 def _copy(text: str, same: _Same) -> tuple[Access, str]:
     """What keeps the copy, and its path."""
-    settings, url = same.settings, parse(text)
-    store, objects, name = _found(url, settings)
-    total = sum(each.size for each in objects)
+    settings, url, name = same.settings, parse(text), ""
+    if shards := remote.load(text, settings):
+        access = shards.remote.access
+        total = access.layout.bytes
+    else:
+        store, objects, name = _found(url, settings)
+        total = sum(each.size for each in objects)
     if total > settings.cache_bytes:
         raise CacheError(
             f"{url.shown}: has {total} bytes, and the cache may take {settings.cache_bytes}; "
             "give a larger cache_bytes, or convert it to fastload's shards, which come in parts"
         )
-    access = Access(url, settings, _layout(objects), {}, _digest(url, objects), store)
+    if not shards:
+        access = Access(url, settings, _layout(objects), {}, _digest(url, objects), store)
     access.hold_groups(range(access.layout.groups))  # for ever: it is read as local files
     cells = np.arange(access.layout.cells)
     access.wait(cells, whole=range(access.layout.groups))
