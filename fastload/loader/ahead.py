@@ -14,7 +14,6 @@ import numpy as np
 from fastload.backends.base import WorkOrError
 from fastload.order.future import Future
 from fastload.remote.access import Access, Held
-from fastload.remote.crew import stretches
 from fastload.sources.base import Remote
 from fastload.spec import Longs, Work
 
@@ -64,7 +63,7 @@ class Ahead:
         cells = self.far.cells(work.samples)
         self.batches.append(self.access.hold(cells))
         if not self._soon:
-            self.access.fetcher.plan(stretches(self.access.entry.missing(cells)))
+            self.access.fetcher.plan(self.access.layout.stretches(self.access.entry.missing(cells)))
         while len(self.batches) > self.depth + LATER:
             self.access.release(self.batches.popleft())
 
@@ -126,7 +125,7 @@ class _Soon:
                 access.whole.add(group)
                 plan += entry.missing_in(group)
             else:
-                plan += stretches(chunk.of_rank(group, self.future))
+                plan += access.layout.stretches(chunk.of_rank(group, self.future))
         access.fetcher.plan(plan)
 
     def _pass(self, chunk: "_Chunk", held: Held) -> None:

@@ -11,7 +11,6 @@ from fastload.errors import FastloadError, ObjectChangedError, StoreError
 from fastload.remote.cache import Cache
 from fastload.remote.entry import THERE, UNPROVED, Entry
 from fastload.remote.stores import GivenUpError, Store
-from fastload.spec import Longs
 
 THREADS = 64  # connections at most
 # Bytes under way, at least and at most; between them as many as the link holds, FULL times
@@ -133,16 +132,6 @@ class State:
             self.failed[job.first, job.last] = (error, time.monotonic())
 
 
-def stretches(cells: Longs) -> list[tuple[int, int]]:
-    """Cells in stretches without a gap: the first of each, and the number behind the last."""
-    cells = np.unique(cells)
-    edges = np.flatnonzero(np.diff(cells, prepend=-2, append=np.iinfo(np.int64).max) != 1)
-    return [
-        (int(cells[a]), int(cells[b - 1]) + 1)
-        for a, b in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
-    ]
-
-
 def _work(state: State, job: Job | None) -> None:
     """A thread: it knows no `Fetcher`, so that dropping that ends it."""
     if job is not None:
@@ -196,7 +185,7 @@ def _fetched(state: State, job: Job) -> int:
         if not job.hedge:
             _prove(entry, job)
         came = 0
-        for first, last in stretches(entry.missing(np.arange(job.first, job.last))):
+        for first, last in entry.layout.stretches(entry.missing(np.arange(job.first, job.last))):
             if not _reserved(state, job, entry.layout.span(first, last).size):
                 return came
             came += _brought(state, first, last)

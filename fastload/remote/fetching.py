@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 import numpy as np
 
 from fastload.remote.cache import Cache
-from fastload.remote.crew import LOOK, Job, State, stretches
+from fastload.remote.crew import LOOK, Job, State
 from fastload.remote.entry import Entry
 from fastload.remote.stores import Store
 from fastload.spec import Longs
@@ -92,5 +92,5 @@ class Fetcher:
         """The stretches to ask for."""
         groups = self.state.entry.layout.groups_of(cells)
         all_of = [group for group in np.unique(groups).tolist() if group in whole]
-        apart = stretches(cells[~np.isin(groups, all_of)])
+        apart = self.state.entry.layout.stretches(cells[~np.isin(groups, all_of)])
         return apart + [part for group in all_of for part in self.state.entry.missing_in(group)]

@@ -106,6 +106,18 @@ class Layout:
             parts if self.beside < 0 else [*parts, (self.beside + group, self.beside + group + 1)]
         )
 
+    def stretches(self, cells: Longs) -> list[tuple[int, int]]:
+        """Cells in stretches of one group without a gap: the first of each, and the number behind
+        the last.
+        """
+        cells = np.unique(cells)
+        if not len(cells):
+            return []
+        broken = (np.diff(cells) != 1) | (np.diff(self.groups_of(cells)) != 0)
+        starts = np.concatenate([[0], np.flatnonzero(broken) + 1])
+        lasts = np.append(starts[1:], len(cells)) - 1
+        return list(zip(cells[starts].tolist(), (cells[lasts] + 1).tolist(), strict=True))
+
     def table(self) -> NDArray[Any]:
         """RECORD [G] of all groups."""
         table = np.zeros(self.groups, RECORD)

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 import fastload
-from fastload.conversion import job
 from fastload.remote import layout
 from fastload.transforms import RandomResizedCrop, ToImage
-from tests.conftest import encoded, textured
+from tests.remote.kill_release import converted
 from tests.remote.web import Web, serving
 
 IMAGES, GROUP = 60, 24 << 10  # images of the data set; bytes of a group, so that there are many
@@ -21,13 +20,7 @@ OPS = [RandomResizedCrop((24, 31)), ToImage()]
 def shards(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """60 images in 5 shards or more, with sidecars."""
     root = tmp_path_factory.mktemp("shards")
-    for number in range(IMAGES):
-        folder = root / "images" / f"class-{number % 3}"
-        folder.mkdir(parents=True, exist_ok=True)
-        pixels = textured(96 + number % 7 * 8, 120 + number % 5 * 16, number)
-        (folder / f"{number:03}.jpg").write_bytes(encoded(pixels, quality=92))
-    options = job.Options(shard_bytes=128 << 10, shuffle=5)
-    job.run(job.prepare(str(root / "images"), str(root / "shards"), options))
+    converted(root)
     return root / "shards"
 
 

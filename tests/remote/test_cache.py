@@ -21,23 +21,9 @@ from fastload.remote.spare import Spare
 from fastload.remote.stores import Store
 from fastload.remote.urls import of_path, parse
 from fastload.sources import read
+from tests.conftest import TREE
+from tests.remote import kill_release
 from tests.remote.conftest import IMAGES, OPS, batches
-
-EPOCH = """
-import sys, fastload
-from fastload.remote import layout
-from fastload.transforms import RandomResizedCrop, ToImage
-layout.GROUP = 24 << 10
-url, disk, rank, world, limit = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:])
-data = fastload.open(url, [RandomResizedCrop((24, 31)), ToImage()], cache=disk, cache_bytes=limit)
-sampler = fastload.DistributedSampler(data, world, rank, seed=2)
-loader = fastload.DataLoader(data, 4, sampler=sampler, num_workers=2, seed=7)
-print(*(sample for part in sampler.batches(4) for sample in part.samples.tolist()))
-sampler.set_epoch(0)
-for images, labels in loader:
-    print("batch", labels.tolist(), int(images.sum()), flush=True)
-print("end", flush=True)
-"""
 
 
 @pytest.fixture
@@ -171,7 +157,7 @@ def test_a_folder_that_is_removed_meanwhile(web, shards, tmp_path):
 
 def test_a_full_disk(web, tmp_path, monkeypatch):
     data = fastload.open(f"{web.url}/shards", OPS, cache=tmp_path / "disk")
-    monkeypatch.setattr(Cache, "_free", lambda self: 1000)
+    monkeypatch.setattr(Cache, "_free", lambda _: 1000)
     root = data.pipeline.source.remote.access.cache.root
     text = (
         f"{root}: has no room for what a batch needs (the disk is full); free some, or give "
@@ -254,19 +240,36 @@ def test_what_is_idle_goes_first(served, layout, tmp_path):
     assert not np.frombuffer(Path(folder, CELLS).read_bytes(), np.uint8, offset=HEADER).all()
 
 
+def lines(path):
+    return path.read_text().splitlines()
+
+
 def test_ranks_of_a_node_ask_once_for_each_byte(web, shards, tmp_path, program):
-    script = tmp_path / "epoch.py"
-    script.write_text(EPOCH)
-    running = [
-        program(script, f"{web.url}/shards", str(tmp_path / "disk"), rank, 4, 1 << 30, wait=False)
-        for rank in range(4)
+    def run(world, name, limit):
+        (tmp_path / name).mkdir()
+        done = program(
+            "-m", "tests.remote.epochs", f"{web.url}/shards", str(tmp_path / "disk"), str(limit),
+            str(tmp_path / name), str(world), PYTHONPATH=str(TREE),
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, "")
+        return [lines(tmp_path / name / str(rank)) for rank in range(world)]
+
+    ranks = run(4, "four", 1 << 30)
+    assert [len(each) for each in ranks] == [5] * 4
+    samples = [
+        sample
+        for each in ranks
+        for line in each[:-1]
+        for sample in json.loads(line.split("]")[0] + "]")
     ]
-    said = [each.communicate()[0] for each in running]
-    samples = sorted(int(word) for text in said for word in text.splitlines()[0].split())
-    assert samples == list(range(IMAGES))
-    assert {text.count("batch") for text in said} == {4}
+    assert sorted(samples) == list(range(IMAGES))
     asked = [each for each in web.asked if each[0].endswith(".tar")]
     assert len(set(asked)) == len(asked)
     assert sum(end - begin for _, begin, end in asked) == sum(
         file.stat().st_size for file in shards.glob("*.tar")
     )
+
+
+def test_killed_at_any_moment(web, tmp_path, program):
+    """tests/remote/kill_release.py does this more often."""
+    assert kill_release.wrong(web, tmp_path, 256 << 10, 6, 1, program) == ""

@@ -36,7 +36,7 @@ class Web(ThreadingHTTPServer):
         self.faults: Callable[[str, int], str] = lambda *_: ""
         self.lock, self.counts = threading.Lock(), Counter[str]()
         self.asked: list[tuple[str, int, int]] = []  # path, first byte, and the one behind the last
-        self.sent = 0  # bytes
+        self.sent = self.injected = 0  # bytes; faults
         self.free_at = 0.0
 
     @property
@@ -78,6 +78,7 @@ class Handler(BaseHTTPRequestHandler):
                 self.server.counts[path] + 1,
             )
         fault = self.server.faults(path, number)
+        self.server.injected += bool(fault)
         if self.server.latency:
             time.sleep(self.server.latency)
         file = self.server.folder / path
