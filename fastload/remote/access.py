@@ -24,6 +24,7 @@ from fastload.remote.urls import Url
 from fastload.spec import Json, Longs
 
 FOREVER = 1e9  # s
+MIB = 1 << 20  # bytes
 # Of the cache: what is fetched ahead, and what a block shuffle mixes, which is half of that
 AHEAD_SHARE, AHEAD_MOST = 2, 4 << 30
 
@@ -172,6 +173,15 @@ class Access:
         size = table["end"] - table["begin"]
         return float((size * there / count).sum() / max(1, size.sum()))
 
+    def describe(self, window: int) -> str:
+        """Where the bytes come from, for `explain()`. window: bytes of a block shuffle, if any."""
+        limit, size = self.settings.cache_bytes / MIB, self.layout.bytes / MIB
+        mixed = f"; mixed in blocks of {window / MIB:,.0f} MiB" if window else ""
+        return (
+            f"{self.url.shown}: {self.share_there():.0%} of {size:,.0f} MiB are in the cache "
+            f"{self.folder} (at most {limit:,.0f} MiB){mixed}"
+        )
+
     def as_dict(self) -> Json:
         """What `stats()` tells."""
-        return self.store.traffic.as_dict()
+        return {"where": self.url.shown, **self.store.traffic.as_dict()}

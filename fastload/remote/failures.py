@@ -27,6 +27,7 @@ class Cause(Enum):
     CREDENTIALS = "no credentials, or expired ones"
     REGION = "another region"
     CHANGED = "another object than before"
+    KEY = "a key that no file can have"
     NO_RANGES = "the server sends whole objects only"
     BUSY = "the server asks for patience"
     NETWORK = "no answer, or half of one"
@@ -64,13 +65,14 @@ def _cause(kind: str, text: str, said: str) -> Cause:
         return Cause.REGION
     if "169.254." in text or "metadata.google" in text or "redential" in text.partition("\n")[0]:
         return Cause.CREDENTIALS
+    if kind == "InvalidPathError" or "invalid path" in text:
+        return Cause.KEY
     by_kind = {
         "FileNotFoundError": Cause.MISSING,
         "NotFoundError": Cause.MISSING,
         "PermissionDeniedError": Cause.DENIED,
         "PreconditionError": Cause.CHANGED,
         "NotSupportedError": Cause.NO_RANGES,
-        "InvalidPathError": Cause.MISSING,
     }
     if kind in by_kind:
         return by_kind[kind]
@@ -116,6 +118,8 @@ def typed(failure: FailureError, scheme: str, where: str) -> StoreError:
         return ObjectChangedError(
             f"{where}: has changed since the data set was opened ({said}); open it again"
         )
+    if failure.cause is Cause.KEY:
+        return StoreError(f"{where}: has a key that cannot be a file's name; rename the object")
     if failure.cause is Cause.NO_RANGES:
         return StoreError(
             f"{where}: the server sends no ranges of bytes; use one that does, such as nginx"

@@ -15,7 +15,7 @@ from fastload.errors import SourceError, StoreError
 from fastload.remote import layout as layouts
 from fastload.remote.access import Access, Settings
 from fastload.remote.cache import Cache
-from fastload.remote.layout import Check, Layout
+from fastload.remote.layout import SEAL, SEALED, Check, Layout
 from fastload.remote.stores import Store
 from fastload.remote.urls import Url, parse
 from fastload.sources import arrow, shard_index, sums
@@ -26,6 +26,7 @@ from fastload.system import limits
 
 PIECE = 8 << 20  # bytes of the index in one request
 AT_ONCE = 8  # such requests
+TRIES = 5  # where what came is not what its checksum says
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,12 +100,10 @@ def load(text: str, settings: Settings) -> RemoteShards | None:
     """
     url = parse(text)
     store = Store(url, settings.options, settings.deadline, settings.max_bandwidth)
-    said = _sums(store)
-    if said is None:
+    found = _checked_sums(store)
+    if found is None:
         return None
-    parsed = sums.parse(said)
-    if parsed is None:
-        raise SourceError(f"{store.shown(SUM)}: is damaged; restore it, or convert again")
+    said, parsed = found
     folder = os.path.join(Cache(settings.cache).root, _digest(url, parsed.whole[0]))
     content = _kept(folder, parsed.whole)
     if content is None:
@@ -136,16 +135,19 @@ def _digest(url: Url, checksum: int) -> str:
     return f"{url.digest}-{checksum:016x}"
 
 
-def _sums(store: Store) -> bytes | None:
-    try:
-        got = store.get(SUM)
-    except StoreError as error:
-        if error.missing:
-            return None
-        raise
-    if got.size > sums.MOST:
-        raise SourceError(f"{store.shown(SUM)}: is larger than it can be; convert again")
-    return bytes(got.data)
+def _checked_sums(store: Store) -> tuple[bytes, sums.Sums] | None:
+    """The file with the index's checksum, and what it says; None where there is none."""
+    for _ in range(TRIES):  # a bit may be flipped on the way
+        try:
+            got = store.get(SUM)
+        except StoreError as error:
+            if error.missing:
+                return None
+            raise
+        said = bytes(got.data)
+        if len(said) <= sums.MOST and (parsed := sums.parse(said)):
+            return said, parsed
+    raise SourceError(f"{store.shown(SUM)}: is damaged; restore it, or convert again")
 
 
 def _kept(folder: str, whole: tuple[int, ...]) -> arrow.Bytes | None:
@@ -159,16 +161,15 @@ def _kept(folder: str, whole: tuple[int, ...]) -> arrow.Bytes | None:
 
 def _fetched(store: Store, whole: tuple[int, ...], blocks: int) -> arrow.Bytes:
     """The index; asked for again where what came is not what its checksum says."""
-    data = _index(store, blocks)
-    if _native.xxh3(data) not in whole:
-        store.traffic.count(retries=1)
+    for _ in range(TRIES):
         data = _index(store, blocks)
-    if (checksum := _native.xxh3(data)) not in whole:
-        raise SourceError(
-            f"{store.shown(INDEX)}: is damaged (checksum got {checksum:016x}, want "
-            f"{whole[0]:016x}); restore it and {SUM}, or convert again"
-        )
-    return data
+        if _native.xxh3(data) in whole:
+            return data
+        store.traffic.count(retries=1)
+    raise SourceError(
+        f"{store.shown(INDEX)}: is damaged (checksum got {_native.xxh3(data):016x}, want "
+        f"{whole[0]:016x}); restore it and {SUM}, or convert again"
+    )
 
 
 def _index(store: Store, blocks: int) -> arrow.Bytes:
@@ -218,7 +219,9 @@ def _layout(index: Index) -> tuple[Layout, Longs | None]:
     names = tuple(file.name for file in (*index.shards, *index.sidecars))
 
     def checks(first: int, last: int) -> list[Check]:
-        rows = order[first:last] if first < len(order) else order[:0]
+        if first >= len(order):
+            return _seals(index, order[groups[first - beside] : groups[last - beside]])
+        rows = order[first:last]
         offset, size, xxh3 = (columns[name][rows] for name in ("offset", "size", "checksum"))
         ends = offset + size
         return [
@@ -227,6 +230,14 @@ def _layout(index: Index) -> tuple[Layout, Longs | None]:
 
     layout = Layout(names, sizes, ends, file_first, groups, beside, checks)
     return layout, None if plain else _inverse(order)
+
+
+def _seals(index: Index, rows: Longs) -> list[Check]:
+    """Of the seek indexes of these samples, which end with their own checksums."""
+    begin, size = (index.columns[name][rows] for name in ("index_offset", "index_size"))
+    there = size > SEAL
+    begin, end = begin[there], (begin + size)[there]
+    return [Check(*each, SEALED) for each in zip(begin.tolist(), end.tolist(), strict=True)]
 
 
 def _inverse(order: Longs) -> Longs:

@@ -11,12 +11,14 @@ from fastload.errors import CacheError, SourceError, StoreError
 from fastload.files.names import NameRefusedError, shown
 from fastload.files.names import problem as name_problem
 from fastload.remote.access import Access, Settings
+from fastload.remote.entry import ABSENT
 from fastload.remote.layout import Layout, whole_objects
 from fastload.remote.objects import Object
 from fastload.remote.stores import Store
 from fastload.remote.urls import Url, is_url, local, parse
 from fastload.sources import remote
 
+TRIES = 3  # of a shard that came with another checksum
 MOST_OBJECTS = 2_000_000  # of a listing; more of them want shards
 
 
@@ -76,9 +78,32 @@ def _copy(text: str, same: _Same) -> tuple[Access, str]:
     if not shards:
         access = Access(url, settings, _layout(objects), {}, _digest(url, objects), store)
     access.hold_groups(range(access.layout.groups))  # for ever: it is read as local files
-    cells = np.arange(access.layout.cells)
-    access.wait(cells, whole=range(access.layout.groups))
+    _bring(access)
+    if shards:
+        _prove(shards)
     return access, f"{access.folder}/{name}" if name else access.folder
+
+
+def _bring(access: Access) -> None:
+    access.wait(np.arange(access.layout.cells), whole=range(access.layout.groups))
+
+
+def _prove(shards: remote.RemoteShards) -> None:
+    """Shards as a whole: what lies between their images has no checksum of its own."""
+    access, index = shards.remote.access, shards.index
+    files, layout = shards.files, access.layout
+    for _ in range(TRIES):
+        wrong = [
+            number
+            for number, shard in enumerate(index.shards)
+            if files.xxh3(number, shard.bytes) != shard.checksum
+        ]
+        if not wrong:
+            return
+        for number in wrong:
+            first, last = layout.file_first[number : number + 2].tolist()
+            access.entry.mark(first, last, ABSENT)
+        _bring(access)  # what still differs is damaged in the store: verify names it
 
 
 def _found(url: Url, settings: Settings) -> tuple[Store, list[Object], str]:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
+import fastload
 from fastload.remote.cache import Cache
 from fastload.remote.spare import Spare
 from tests.conftest import TREE, encoded, textured
@@ -81,22 +82,19 @@ def left_over(disk: Path, shards: Path) -> str:
     try:
         if not spare.idle():
             return "somebody still has it open"
-        marks, (_, records) = (
-            np.frombuffer((entries[0] / "cells").read_bytes(), np.uint8, offset=64),
-            spare.present(),
-        )
-        for record in records:
-            for part in (0, 1):
-                first, last = int(record["first"][part]), int(record["last"][part])
-                if last > first and (marks[first:last] == 1).all():
-                    name = spare.names[int(record["file"][part])]
-                    begin, end = int(record["begin"][part]), int(record["end"][part])
-                    here, there = (
-                        folder.joinpath(name).read_bytes()[begin:end]
-                        for folder in (entries[0], shards)
-                    )
-                    if here != there:
-                        return f"{name}: bytes {begin} to {end} are not the store's"
+        marks = np.frombuffer((entries[0] / "cells").read_bytes(), np.uint8, offset=64)
+        source = fastload.open(shards).pipeline.source
+        rows = np.arange(len(source))
+        at = source.locate(rows)
+        for row in rows[marks[rows] == 1].tolist():  # samples lie in the order of the index
+            name = Path(source.files.path(int(at.file[row]))).name
+            begin, size = int(at.offset[row]), int(at.size[row])
+            here, there = (
+                folder.joinpath(name).read_bytes()[begin : begin + size]
+                for folder in (entries[0], shards)
+            )
+            if here != there:
+                return f"{name}: bytes {begin} to {begin + size} are not the store's"
     finally:
         spare.close()
     return ""

@@ -73,8 +73,8 @@ def test_what_passes_is_tried_again(web, store, shards, fault):
             "301",
             StoreAccessError,
             (
-                "the bucket is in another region (Received redirect without LOCATION, this normally "
-                "indicates an incorrectly configured region); set AWS_REGION to its own"
+                "the bucket is in another region (Received redirect without LOCATION, this "
+                "normally indicates an incorrectly configured region); set AWS_REGION to its own"
             ),
         ),
     ],

@@ -38,6 +38,7 @@ class Web(ThreadingHTTPServer):
         self.asked: list[tuple[str, int, int]] = []  # path, first byte, and the one behind the last
         self.sent = self.injected = 0  # bytes; faults
         self.free_at = 0.0
+        self.answer: tuple[int, str] | None = None  # to all: a status, and what it says
 
     @property
     def url(self) -> str:
@@ -82,7 +83,9 @@ class Handler(BaseHTTPRequestHandler):
         if self.server.latency:
             time.sleep(self.server.latency)
         file = self.server.folder / path
-        if fault in STATUS or not file.is_file():
+        if self.server.answer:
+            self._said(*self.server.answer)
+        elif fault in STATUS or not file.is_file():
             self._said(int(fault or 404))
         elif fault == "reset":
             self.close_connection = True
@@ -91,10 +94,11 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self._file(file, path, fault)
 
-    def _said(self, status: int) -> None:
+    def _said(self, status: int, text: str = "") -> None:
         self.send_response(status)
-        self.send_header("Content-Length", "0")
+        self.send_header("Content-Length", str(len(text)))
         self.end_headers()
+        self.wfile.write(text.encode())
 
     def _file(self, file: Path, path: str, fault: str) -> None:
         facts = file.stat()
