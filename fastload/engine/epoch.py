@@ -12,7 +12,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, TypeAlias, TypeVar
 
 from fastload import _native
 from fastload.backends.base import Batch, WorkOrError
@@ -29,7 +29,7 @@ from fastload.engine.flight import (
 )
 from fastload.engine.sending import Sender
 from fastload.errors import BackendError, HostMemoryError
-from fastload.sources.base import Location
+from fastload.sources.base import Location, remote
 from fastload.sources.seek_views import ReadOnly, View
 from fastload.spec import Work
 from fastload.system import room
@@ -39,6 +39,8 @@ ALIVE = 1.0
 FETCH_AHEAD = 2  # batches whose files are read while the one before is decoded
 # Seconds between two looks of the feeder, while it waits for a read, at whether its epoch is over
 LOOK = 0.1
+FOREVER = 1e9  # s
+Reading: TypeAlias = "deque[tuple[_native.Job, Work] | Exception]"
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -66,6 +68,7 @@ class Inline:
         room.check("a batch")
         if self.engine.forked:
             self.engine, self.seek = self.engine.again(), ReadOnly(self.seek)
+        come(self.engine, work, FOREVER)
         engine, location = self.engine, self.engine.runner.plan.source.locate(work.samples)
         job = engine.runner.begin(engine.pool, work, location, self.seek)
         return engine.finish(engine.start(job, work), self.on_bad)
@@ -246,7 +249,7 @@ def feeder(engine: BatchMaker, feed: Feed) -> threading.Thread:
 def _feed(engine: BatchMaker, feed: Feed) -> None:
     """The feeder thread. It knows no iterator, so that dropping the iterator ends it."""
     entered = attempt(engine.enter)
-    reading: deque[tuple[_native.Job, Work] | Exception] = deque()
+    reading: Reading = deque()
     while (request := feed.requests.get()) is not None:
         feed.pace.wait(feed.stopped)
         if feed.stopped.is_set():
@@ -256,13 +259,33 @@ def _feed(engine: BatchMaker, feed: Feed) -> None:
         elif isinstance(request, Exception):
             reading.append(request)
         else:
-            reading.append(attempt(_begin, engine, *request, feed.seek))
-        while len(reading) > FETCH_AHEAD or (reading and feed.requests.empty()):
-            item = reading.popleft()
-            while not isinstance(item, Exception) and not item[0].wait(LOOK):
-                if feed.stopped.is_set():
-                    return
-            feed.started.put(item if isinstance(item, Exception) else attempt(engine.start, *item))
+            here = attempt(come, engine, request[0], 0.0)
+            while here is False and not feed.stopped.is_set():
+                # From a store: what is there meanwhile does not wait for it
+                _start(engine, feed, reading, 0)
+                here = attempt(come, engine, request[0], LOOK)
+            failed = here if isinstance(here, Exception) else None
+            reading.append(failed if failed else attempt(_begin, engine, *request, feed.seek))
+        _start(engine, feed, reading, 0 if feed.requests.empty() else FETCH_AHEAD)
+
+
+def _start(engine: BatchMaker, feed: Feed, reading: Reading, most: int) -> None:
+    """Start batches whose files are read, until at most so many are left; or the epoch is over."""
+    while len(reading) > most:
+        item = reading.popleft()
+        while not isinstance(item, Exception) and not item[0].wait(LOOK):
+            if feed.stopped.is_set():
+                return
+        feed.started.put(item if isinstance(item, Exception) else attempt(engine.start, *item))
+
+
+def come(engine: BatchMaker, work: Work, seconds: float) -> bool:
+    """Whether a batch's samples are there within so long; those on the local disk always are.
+
+    Raises StoreError and CacheError.
+    """
+    far = remote(engine.runner.plan.source)
+    return far is None or far.access.wait(far.cells(work.samples), seconds)
 
 
 def _begin(

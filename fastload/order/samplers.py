@@ -12,6 +12,7 @@ from torch.utils.data.distributed import DistributedSampler
 
 from fastload import rng
 from fastload.errors import UsageError
+from fastload.order import blocks
 from fastload.spec import Longs
 from fastload.system.opening import Opening
 
@@ -45,6 +46,8 @@ class ShuffleSampler(torch.utils.data.Sampler[int]):
         drop_last: With several ranks: True leaves the rest out that does not fill a round, False
             fills the last round from the beginning of the order, so that all ranks have the same
             length, as torch's DistributedSampler does.
+        window: Bytes of the blocks that samples of a data set in a store are mixed in; 0 mixes all
+            of them; None: all where the cache can hold them, else blocks (docs/remote.md).
 
     Raises:
         UsageError: An argument is out of its range; every such argument is named.
@@ -67,6 +70,7 @@ class ShuffleSampler(torch.utils.data.Sampler[int]):
         num_replicas: int | None = 1,
         rank: int | None = None,
         drop_last: bool = False,
+        window: int | None = None,
     ) -> None:
         self.length = data_source if isinstance(data_source, int) else len(data_source)
         joined = torch.distributed.is_available() and torch.distributed.is_initialized()
@@ -76,6 +80,8 @@ class ShuffleSampler(torch.utils.data.Sampler[int]):
             rank = torch.distributed.get_rank() if joined and num_replicas > 1 else 0
         self.seed, self.drop_last = seed, drop_last
         self.num_replicas, self.rank = num_replicas, rank
+        self._blocks = blocks.of_data(data_source, window)
+        self.window = self._blocks.window if self._blocks else 0
         problems = self._problems()
         if problems:
             raise UsageError("\n".join(f"ShuffleSampler: {problem}" for problem in problems))
@@ -106,7 +112,14 @@ class ShuffleSampler(torch.utils.data.Sampler[int]):
         count = len(self)
         for start in range(first * size, count, size):
             positions = self.rank + self.num_replicas * np.arange(start, min(start + size, count))
-            yield rng.permute(positions % self.length, self.length, self.seed, epoch)
+            yield self.at(positions, epoch)
+
+    def at(self, positions: Longs, epoch: int) -> Longs:
+        """The samples at these positions of all ranks' order."""
+        positions = positions % self.length
+        if self._blocks:
+            return self._blocks.at(positions, self.seed, epoch)
+        return rng.permute(positions, self.length, self.seed, epoch)
 
     def _problems(self) -> list[str]:
         checks = (
