@@ -59,6 +59,7 @@ def add_on_stored_files(verbs: "Verbs", measuring: Parser) -> None:
     """What depends on where and how images are stored."""
     add_ffcv(verbs, measuring)
     add_storage(verbs, measuring)
+    add_remote(verbs, measuring)
     add_convert(verbs, measuring)
 
 
@@ -89,6 +90,17 @@ def add_storage(verbs: "Verbs", measuring: Parser) -> None:
     add_data(stored)
     add_workers(stored)
     stored.set_defaults(run=runs.run_storage)
+
+
+def add_remote(verbs: "Verbs", measuring: Parser) -> None:
+    far = verbs.add_parser(
+        "remote",
+        parents=[measuring],
+        help="fastload over a web server with 50 ms and 1 Gbit/s, against the local disk",
+    )
+    add_data(far)
+    add_workers(far)
+    far.set_defaults(run=runs.run_remote)
 
 
 def add_convert(verbs: "Verbs", measuring: Parser) -> None:

@@ -121,6 +121,31 @@ class SourceError(FastloadError, ValueError):
     """
 
 
+class StoreError(SourceError):
+    """An object store or a web server does not give what a data set needs.
+
+    The text names the object. No user name, password or query of a URL is ever in it.
+    """
+
+    missing = False  # whether there is no such object
+
+
+class StoreAccessError(StoreError):
+    """The store refuses: no rights, no credentials, expired ones, or another region."""
+
+
+class StoreTimeoutError(StoreError):
+    """Nothing whole came from the store within the deadline."""
+
+
+class ObjectChangedError(StoreError):
+    """An object is not the one that the data set was opened with."""
+
+
+class CacheError(SourceError):
+    """The cache on the local disk cannot be used, or has no room for what a batch needs."""
+
+
 class SampleError(FastloadError, RuntimeError):
     """One sample cannot be read or decoded.
 

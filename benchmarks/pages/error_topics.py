@@ -58,6 +58,20 @@ TOPICS = (
         "the source. Else convert again.",
     ),
     Topic(
+        "Stores and the web", "StoreError",
+        ("remote/", "sources/remote", "sources/staging", "loader/ahead"),
+        "The store refuses, does not answer, or has other objects than the data set's index says.",
+        "Check the URL, the credentials and the region with the store's own tools. "
+        "[remote.md](remote.md) tells what is tried again, and for how long.",
+    ),
+    Topic(
+        "The cache of remote data", "CacheError",
+        ("remote/cache", "remote/entry", "remote/spare"),
+        "The disk is full, the folder cannot be written, or somebody has changed what lies there.",
+        "Free some of the disk, or give another folder as `cache=`. The cache may be deleted at "
+        "any time.",
+    ),
+    Topic(
         "Seek indexes", "SourceError",
         ("sources/seek", "sources/collect", "conversion/inspect"),
         "An index lies beside other images than it was made for, or the cache cannot be written.",

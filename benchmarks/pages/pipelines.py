@@ -61,8 +61,8 @@ DATA_SETS = (
 )
 NOTES = """
 
-**A data set class of your own**, also one that extends `ImageFolder`, is read from the source of its
-`__getitem__` and `__len__`. It may look the sample up in lists, arrays, tuples and dictionaries,
+**A data set class of your own**, also one that extends `ImageFolder`, is read from the source of
+its `__getitem__` and `__len__`. It may look the sample up in lists, arrays, tuples and dictionaries,
 make its path of texts (`os.path.join`, f-strings, `pathlib`), open it
 (`Image.open(…).convert("RGB")`, torchvision's loaders), call transforms, and return the image or
 its views with or without one label, in a tuple, a list or a dictionary. What else it does leaves it
@@ -80,8 +80,8 @@ Functions, `Lambda` and classes of one's own are followed where every step of th
 meaning: other transforms, lists, dictionaries and stacks of views, loops over them,
 `convert("RGB")`, Pillow's blur, `ImageOps`, torchvision's functions of flips and tensors, sums and
 products of a tensor and numbers, `super()` of a transform, and uniform numbers of `random`, NumPy
-and torch, also in an `if`. All else stays with PyTorch's engine, and the last column has the first step
-that has no meaning ([how](internals/lowering.md)).
+and torch, also in an `if`. All else stays with PyTorch's engine, and the last column has the first
+step that has no meaning ([how](internals/lowering.md)).
 """
 MADE = 4  # images
 NONE = "–"

@@ -60,7 +60,7 @@ OPTIONAL: dict[str, tuple[str, tuple[str, ...], str]] = {
         if one.distributions
     },
     "numba": ("own ops as machine code", ("numba",), 'pip install "fastload-torch[numba]"'),
-    "fsspec": ("remote data", ("fsspec",), 'pip install "fastload-torch[remote]"'),
+    "obstore": ("object stores, the web", ("obstore",), 'pip install "fastload-torch[remote]"'),
     **{
         one.name: (f"backend {one.name}", one.distributions, one.install)
         for one in OWN

@@ -31,6 +31,7 @@ from fastload.sources.arrow import import_arrow
 from fastload.sources.beton import BetonSource
 from fastload.sources.shard_index import Shard
 from fastload.sources.shards import ShardSource
+from fastload.sources.staging import local_only
 from fastload.system.machine import usable_cores
 
 Readable = FolderReader | ShardsReader | BetonReader
@@ -52,7 +53,7 @@ class IndexingSummary:
 def prepare(where: str) -> Readable:
     """What is to be indexed. Raises SourceError, ConversionError."""
     import_arrow(where, ConversionError, "a seek index needs")
-    source = open_source(where)
+    source = open_source(local_only(where))
     if isinstance(source, ShardSource):
         return ShardsReader(source, (), source.index.columns["size"].all())
     if isinstance(source, FileSource):

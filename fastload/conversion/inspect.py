@@ -21,14 +21,18 @@ from fastload.conversion.readers import (
 )  # fmt: skip
 from fastload.conversion.transcoding import SLOW
 from fastload.files.opening import no_wait
-from fastload.sources import FileSource, Source, seek
+from fastload.remote.urls import is_url
+from fastload.sources import FileSource, Source, open_source, seek
+from fastload.sources.base import Location, reading, remote
 from fastload.sources.shard_index import BAD
 from fastload.sources.shards import ShardSource
+from fastload.sources.staging import at_hand
 from fastload.spec import Json, Longs
 
 # Headers read from a folder, spread evenly; a share of 1 % is then known to about ±0.2 %
 HEADERS = 10_000
 WHOLE = 1000  # images read from what has to give them whole
+AFAR = 64  # of these from a store
 START = 1 << 16  # bytes; headers with large colour profiles or previews need more, and get it
 PERCENTILES = (0, 5, 50, 95, 100)
 
@@ -71,7 +75,11 @@ def inspect(where: str, headers: int = HEADERS) -> Facts:
     """Facts about whatever can be converted; of what has no index at most `headers` images are
     opened. Raises SourceError.
     """
-    match = opening.match(where)
+    if is_url(where):
+        source = open_source(where)
+        if isinstance(source, ShardSource):
+            return _shards(source)
+    match = opening.match(at_hand(where))
     reader = opening.open_match(match, ANYTHING)
     if isinstance(reader, ShardsReader):
         return _shards(reader.source)
@@ -160,8 +168,14 @@ def _shards(source: ShardSource) -> Facts:
 
 def _slow(source: ShardSource) -> dict[str, float]:
     """How JPEGs that decode slowly are coded, and their share, in some of the samples."""
-    chosen = np.unique(np.linspace(0, len(source) - 1, min(WHOLE, len(source))).astype(np.int64))
-    location = source.locate(chosen)
+    count = min(WHOLE if remote(source) is None else AFAR, len(source))
+    chosen = np.unique(np.linspace(0, len(source) - 1, count).astype(np.int64))
+    with reading(source, chosen):
+        codings = _codings(source, source.locate(chosen))
+    return {name: count / len(chosen) for name, count in codings.most_common() if name in SLOW}
+
+
+def _codings(source: ShardSource, location: Location) -> Counter[str]:
     codings = Counter[str]()
     for file, offset, size in zip(
         location.file.tolist(), location.offset.tolist(), location.size.tolist(), strict=True
@@ -170,7 +184,7 @@ def _slow(source: ShardSource) -> dict[str, float]:
             codings[_native.jpeg_coding(source.files.read(file, offset, min(size, START)))] += 1
         except OSError:  # verify's to tell
             continue
-    return {name: count / len(chosen) for name, count in codings.most_common() if name in SLOW}
+    return codings
 
 
 def _seek_of_shards(source: ShardSource) -> Json:

@@ -36,6 +36,7 @@ from fastload.files.names import Inner
 from fastload.files.opening import no_wait
 from fastload.sources import seek
 from fastload.sources.shard_index import Index
+from fastload.sources.staging import local_only
 from fastload.spec import Longs
 
 
@@ -81,7 +82,7 @@ def run(
 
 
 def _index(where: str) -> Index:
-    index = verify.prepare(where)
+    index = verify.prepare(local_only(where))
     if isinstance(index, Index):
         return index
     what = (

@@ -28,6 +28,7 @@ from fastload.sources import open_source
 from fastload.sources.arrow import import_arrow
 from fastload.sources.shard_index import Index
 from fastload.sources.shards import TEMPORARY, ShardSource
+from fastload.sources.staging import local_only
 from fastload.spec import Longs
 
 NO_LINKS = (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP)
@@ -46,7 +47,7 @@ class SubsetSummary(NamedTuple):
 
 def open_index(where: str) -> Index:
     """The index of converted shards. Raises SourceError."""
-    source = open_source(where)
+    source = open_source(local_only(where))
     if not isinstance(source, ShardSource):
         raise SourceError(
             f"{where}: is no converted data set (got {formats.seen_at(where)}); run fastload "

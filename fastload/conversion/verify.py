@@ -21,6 +21,7 @@ from fastload.files.opening import no_wait
 from fastload.sources import arrow, seek, sums
 from fastload.sources.arrow import import_arrow
 from fastload.sources.shard_index import INDEX, Index, Shard, read_index
+from fastload.sources.staging import at_hand
 from fastload.spec import Longs
 from fastload.system.machine import usable_cores
 
@@ -50,6 +51,7 @@ def prepare(where: str) -> Index | Reader | Damaged:
 
     Raises SourceError if there is no data set.
     """
+    where = at_hand(where)
     path = os.path.join(where, INDEX)
     if not os.path.exists(path):
         return open_reader(where)

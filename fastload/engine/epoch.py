@@ -12,11 +12,12 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, TypeAlias, TypeVar
 
 from fastload.attach import taken
 from fastload.backends.base import Batch, WorkOrError
 from fastload.engine import ending, waits
+from fastload.engine.arriving import come
 from fastload.engine.flight import (
     BatchMaker,
     Begun,
@@ -40,6 +41,7 @@ FETCH_AHEAD = 2  # batches whose files are read while the one before is decoded
 # Seconds between two looks of the feeder, while it waits for a read, at whether its epoch is over
 LOOK = 0.1
 Located = tuple[Work, Location]  # a batch, and where its samples lie
+Reading: TypeAlias = "deque[Begun | Exception]"
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -218,24 +220,40 @@ def _feed(engine: BatchMaker, feed: Feed) -> None:
 def _feed_all(engine: BatchMaker, feed: Feed) -> None:
     entered = attempt(engine.enter)
     ordered: deque[Located | Exception] = deque()
-    reading: deque[Begun | Exception] = deque()
+    reading: Reading = deque()
     while _asked(engine, feed, ordered):
         feed.pace.wait(feed.stopped)
         if feed.stopped.is_set():
             return
         item = ordered.popleft()
         item = entered if isinstance(entered, Exception) else item
-        reading.append(
-            item if isinstance(item, Exception) else attempt(_begin, engine, *item, feed.seek)
-        )
-        while len(reading) > FETCH_AHEAD or (reading and not ordered and feed.requests.empty()):
-            begun = reading.popleft()
-            while not isinstance(begun, Exception) and not begun.job.wait_started(LOOK):
-                if feed.stopped.is_set():
-                    return
-            feed.started.put(
-                begun if isinstance(begun, Exception) else attempt(engine.start, begun)
-            )
+        if isinstance(item, Exception):
+            reading.append(item)
+        else:
+            reading.append(_begun(engine, feed, item, reading))
+        idle = not ordered and feed.requests.empty()
+        _start(engine, feed, reading, 0 if idle else FETCH_AHEAD)
+
+
+def _begun(engine: BatchMaker, feed: Feed, item: Located, reading: Reading) -> Begun | Exception:
+    """Begin a batch once its samples are there. From a store they may come later: what is there
+    meanwhile does not wait for them.
+    """
+    here = attempt(come, engine, item[0], 0.0)
+    while here is False and not feed.stopped.is_set():
+        _start(engine, feed, reading, 0)
+        here = attempt(come, engine, item[0], LOOK)
+    return here if isinstance(here, Exception) else attempt(_begin, engine, *item, feed.seek)
+
+
+def _start(engine: BatchMaker, feed: Feed, reading: Reading, most: int) -> None:
+    """Start batches whose files are read, until at most so many are left; or the epoch is over."""
+    while len(reading) > most:
+        begun = reading.popleft()
+        while not isinstance(begun, Exception) and not begun.job.wait_started(LOOK):
+            if feed.stopped.is_set():
+                return
+        feed.started.put(begun if isinstance(begun, Exception) else attempt(engine.start, begun))
 
 
 def _asked(engine: BatchMaker, feed: Feed, ordered: deque[Located | Exception]) -> bool:

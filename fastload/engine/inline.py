@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from fastload.backends.base import Batch, WorkOrError
+from fastload.engine.arriving import come
 from fastload.engine.flight import BatchMaker
 from fastload.sources.seek_views import ReadOnly, View
 from fastload.system import room
@@ -31,6 +32,7 @@ class Inline:
         room.check("a batch")
         if self.engine.forked:
             self.engine, self.seek = self.engine.again(), ReadOnly(self.seek)
+        come(self.engine, work)
         engine, location = self.engine, self.engine.runner.plan.source.locate(work.samples)
         return engine.finish(engine.start(engine.begin(work, location, self.seek)), self.on_bad)
 

@@ -2,14 +2,17 @@
 
 from collections.abc import Mapping
 
+from fastload.attach.looking import asked
 from fastload.backends import choosing
 from fastload.backends.table import BACKENDS, facts
 from fastload.engine import make as engines
 from fastload.loader import arguments, divided, lazy_images, sizes
 from fastload.loader.base import BaseLoader
 from fastload.lowering import reach
+from fastload.order import epochs
 from fastload.plan.plan import Plan
 from fastload.sources import collect
+from fastload.sources.base import remote
 from fastload.spec import Json
 from fastload.system import notebook
 
@@ -59,11 +62,14 @@ def stats(loader: BaseLoader[object]) -> Json:
         stage: {"samples": samples, "wall_s": wall / 1e9, "cpu_s": cpu / 1e9}
         for stage, (samples, wall, cpu) in pool.items()
     }
+    source = loader._source
+    far = None if source is None else remote(source)
     return {
         **loader._meter.as_dict(),
         "possible_images_per_s": possible(pool, loader.num_workers),
         "fallbacks": loader._route.reasons,
         "stages": stages,
+        **({} if far is None else {"store": far.access.as_dict()}),
     }
 
 
@@ -120,6 +126,9 @@ def _now(loader: BaseLoader[object]) -> list[str]:
     if route.plan and known.seeks:
         indexes = loader._engine.indexes() if loader._engine else None
         out.append(f"  {collect.describe(loader.seek_index, route.plan.source, indexes)}")
+    if route.plan and (far := remote(route.plan.source)) is not None:
+        window = asked(epochs.sampler_of(loader), "window", int) or 0
+        out.append(f"  store   {far.access.describe(window)}")
     return [*out, *(f"  {reason}" for reason in (*route.reasons, *arguments.void(loader)))]
 
 

@@ -17,7 +17,7 @@ from fastload.errors import FastloadError
 from fastload.loader import arguments, explaining, iterators, lazy_images, native, routing, sizes
 from fastload.loader.base import BaseLoader, T_co
 from fastload.loader.options import LoaderOptions
-from fastload.order import epochs
+from fastload.order import blocks, epochs
 from fastload.order.samplers import ShuffleSampler
 from fastload.plan.plan import Plan
 from fastload.spec import Json
@@ -164,6 +164,10 @@ class DataLoader(BaseLoader[T_co]):
         if seed is not None and shuffle and sampler is None and not streams:
             # It has a length: it is no IterableDataset.
             sampler, shuffle = ShuffleSampler(dataset, seed), None  # type: ignore[arg-type]
+        elif shuffle and sampler is None and blocks.of_data(dataset, None):
+            # Read in any order, every sample would be a request in each epoch.
+            drawn = rng.draw_seed(generator)
+            sampler, shuffle = ShuffleSampler(dataset, drawn), None  # type: ignore[arg-type]
         super().__init__(
             dataset, batch_size, shuffle, sampler, batch_sampler,
             arguments.worker_count(num_workers), collate_fn, pin_memory, drop_last, timeout,

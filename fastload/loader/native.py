@@ -26,6 +26,7 @@ from fastload.order.distributed import DistributedSampler
 from fastload.plan import forms
 from fastload.plan.bad_samples import BadSamples
 from fastload.plan.plan import Plan
+from fastload.sources.base import Remote, remote
 from fastload.spec import Longs, Work
 from fastload.state import reading
 from fastload.state.progress import Progress
@@ -84,6 +85,8 @@ class Native(Reseeded):
             engine.on_bad = functools.partial(self._bad.take, self._meter, self._progress)
             key = seed(loader, int(self._base_seed))
             ordered = works(loader, plan, self._progress, key, self._sampler_iter)
+            if (far := remote(plan.source)) is not None:
+                ordered = _ahead(loader, far, self._progress, ordered)
             self._batches = engine.epoch(ordered, loader.timeout)
 
     def __next__(self) -> Batch:
@@ -208,6 +211,20 @@ def works(
         else:
             size = sizes.at(loader, plan, progress.epoch, work.step)
             yield work if size is None else replace(work, size=size)
+
+
+def _ahead(
+    loader: BaseLoader[object], far: Remote, progress: Progress, ordered: Iterator[WorkOrError]
+) -> Iterator[WorkOrError]:
+    """The same batches; what they need is brought from the store meanwhile."""
+    from fastload.loader.ahead import Ahead  # local data sets need none of it
+    from fastload.order import future
+
+    depth = (loader.prefetch_factor or 2) * max(1, loader.num_workers)
+    batches = loader.batch_sampler
+    return Ahead(
+        ordered, far, lambda: future.of_epoch(batches, progress.order_seed), progress.first, depth
+    )
 
 
 def _shared(

@@ -3,10 +3,11 @@ reasons why not.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from fastload.dataset import Dataset
-from fastload.errors import PipelineError
+from fastload.errors import PipelineError, UsageError
 from fastload.lowering.chain import Ops, known_pictures, lower_transform
 from fastload.lowering.datasets import lower
 from fastload.lowering.huggingface import from_huggingface
@@ -14,8 +15,12 @@ from fastload.lowering.marks import Equal, Marks, watched
 from fastload.plan import forms
 from fastload.plan.pipeline import Pipeline
 from fastload.plan.steps import infer_specs
+from fastload.remote.urls import is_url
 from fastload.sources import open_source
 from fastload.sources.masks import pairs
+
+if TYPE_CHECKING:
+    from fastload.remote.access import Settings
 
 __all__ = ["Equal", "Marks", "from_huggingface", "lower", "lower_transform", "open", "watched"]
 
@@ -29,12 +34,19 @@ def open(
     mask_fill: int | None = None,
     fields: tuple[str, str] | None = None,
     format: str | None = None,
+    cache: str | os.PathLike[str] | None = None,
+    cache_bytes: int | None = None,
+    max_bandwidth: float | None = None,
+    deadline: float | None = None,
+    storage_options: Mapping[str, object] | None = None,
 ) -> Dataset:
-    """Open the data set at `path`.
+    """Open the data set at `path`, or behind a URL.
 
     Args:
         path: A folder of classes, converted shards, an FFCV file (.beton), or a format
-            that another distribution adds; with masks, a folder of images.
+            that another distribution adds; with masks, a folder of images. A URL
+            (s3://, gs://, az://, https://, hf://) is read through a cache on the local
+            disk: docs/remote.md.
         transform: None, one fastload op, a list of them, torchvision transforms that
             fastload knows (also in a Compose), or Views of such.
         masks: A folder with a mask of each image, under the same path and stem; or a
@@ -48,6 +60,14 @@ def open(
             labels; None takes the first of each.
         format: Its name, where the path does not tell: "shards", "folder", "beton", or
             another distribution's.
+        cache: The folder of the cache; None: in the user's own cache. With a path, that
+            is read through the cache, too, as from a slow network file system.
+        cache_bytes: Bytes of the disk that the cache may take; None: 100 GiB.
+        max_bandwidth: Bytes per second that this process asks the store for; None: any
+            number.
+        deadline: Seconds for which a request is tried again; None: 300.
+        storage_options: What the library that reads the store takes beside the URL, such
+            as {"endpoint": …, "region": …, "skip_signature": True} for S3.
 
     Returns:
         The data set, for `fastload.DataLoader`.
@@ -66,14 +86,49 @@ def open(
     ops, views, form, _ = known_pictures(transform)
     if not views:  # of views, the loader's plan says it, with their numbers
         infer_specs(ops)
+    store = _store(path, cache, cache_bytes, max_bandwidth, deadline, storage_options)
     if masks is None:
-        return Dataset(
-            Pipeline(open_source(path, fields, format), ops, views, form=forms.of_pair(form))
-        )
+        source = open_source(path, fields, format, store)
+        return Dataset(Pipeline(source, ops, views, form=forms.of_pair(form)))
+    if store is not None:
+        raise PipelineError(["masks: are read from local folders only; copy the data set"])
     if problems := _mask_problems(views, mask_dtype, mask_fill):
         raise PipelineError(problems)
     source, paths = pairs(os.fspath(path), masks, mask_dtype, mask_fill)
     return Dataset(Pipeline(source, ops, masks=paths))
+
+
+def _store(
+    path: str | os.PathLike[str],
+    cache: str | os.PathLike[str] | None,
+    cache_bytes: int | None,
+    max_bandwidth: float | None,
+    deadline: float | None,
+    options: Mapping[str, object] | None,
+) -> "Settings | None":
+    """How the store is to be read; None: `path` is a local one, without a cache."""
+    if cache is None and not is_url(path):
+        given = (
+            ("cache_bytes", cache_bytes),
+            ("max_bandwidth", max_bandwidth),
+            ("deadline", deadline),
+            ("storage_options", options),
+        )
+        if wrong := [name for name, value in given if value is not None]:
+            raise UsageError(
+                f"open: {' and '.join(wrong)} given for a local path; leave it out, or give cache="
+            )
+        return None
+    from fastload.remote import access  # local data sets need none of it
+
+    usual = access.Settings()
+    return access.Settings(
+        dict(options or {}),
+        None if cache is None else os.fspath(cache),
+        usual.cache_bytes if cache_bytes is None else cache_bytes,
+        usual.max_bandwidth if max_bandwidth is None else max_bandwidth,
+        usual.deadline if deadline is None else deadline,
+    )
 
 
 def _mask_problems(views: tuple[Ops, ...], dtype: str, fill: object) -> list[str]:

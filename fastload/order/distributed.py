@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from fastload import rng
 from fastload.attach.looking import asked
 from fastload.errors import UsageError
+from fastload.order import blocks
 from fastload.order.loaders import OrderedLoader
-from fastload.order.samplers import CHUNK, blocks, next_epoch, occurrences
+from fastload.order.samplers import CHUNK, stretches, next_epoch, occurrences
 from fastload.spec import Floats, Longs, Work
 
 COUNTED = 1 << 18  # positions drawn at once, where a resumed epoch counts what came before
@@ -83,6 +84,7 @@ class DistributedSampler(torch.utils.data.Sampler[int]):
         eval_exact: Every sample counts exactly once: batches end with a bool tensor `valid` [N],
             False where a sample is there only to give all ranks as many. Needs fastload's own
             engines.
+        window: As ShuffleSampler's: bytes of the blocks that samples in a store are mixed in.
 
     Raises:
         UsageError: Arguments are out of range or contradict each other; each problem has a line.
@@ -106,6 +108,7 @@ class DistributedSampler(torch.utils.data.Sampler[int]):
         weights: Any = None,
         num_samples: int | None = None,
         eval_exact: bool = False,
+        window: int | None = None,
     ) -> None:
         self.length = dataset if isinstance(dataset, int) else len(dataset)
         self.num_replicas = (
@@ -125,6 +128,8 @@ class DistributedSampler(torch.utils.data.Sampler[int]):
         self.eval_exact = eval_exact
         self.weights = None if weights is None else np.asarray(weights, np.float64)
         self.num_samples, self.epoch = num_samples, -1
+        self._blocks = blocks.of_data(dataset, window) if shuffle else None
+        self.window = self._blocks.window if self._blocks else 0
         if problems := [*self._problems(), *self._weight_problems()]:
             raise UsageError("\n".join(f"DistributedSampler: {problem}" for problem in problems))
         self._shares = None if self.weights is None else _shares(self.weights)
@@ -171,7 +176,7 @@ class DistributedSampler(torch.utils.data.Sampler[int]):
     def _permuted(self, epoch: int, size: int, drop_last: bool, first: int) -> Iterator[Part]:
         """The same of an order without weights."""
         count = len(self) - (len(self) % size if drop_last else 0)
-        for start, end in blocks(first * size, count, size):
+        for start, end in stretches(first * size, count, size):
             positions = np.arange(start, end) * self.num_replicas + self.rank
             samples, copies = self._placed(epoch, positions)
             valid = positions < self.total if self.eval_exact else None
@@ -185,12 +190,21 @@ class DistributedSampler(torch.utils.data.Sampler[int]):
         """
         turns, positions = np.divmod(positions, max(1, self.length * self.repeats))
         positions, copies = np.divmod(positions, self.repeats)
-        samples = (
-            rng.permute(positions, self.length, self.seed, epoch) if self.shuffle else positions
-        )
+        samples = self._ordered(positions, epoch)
         # A sample that fills up the last round is the same image again. Another copy by repeated
         # augmentation is another image.
         return samples, copies + turns * self.repeats if self.repeats > 1 else np.zeros_like(copies)
+
+    def at(self, positions: Longs, epoch: int) -> Longs:
+        """The samples at these positions of all ranks' order."""
+        if self._shares is None:
+            return self._placed(epoch, positions)[0]
+        return self._chosen(self._uniforms(epoch, positions))
+
+    def _ordered(self, positions: Longs, epoch: int) -> Longs:
+        if self._blocks:
+            return self._blocks.at(positions, self.seed, epoch)
+        return rng.permute(positions, self.length, self.seed, epoch) if self.shuffle else positions
 
     def _uniforms(self, epoch: int, positions: Longs) -> Floats:
         """float64 [K] in [0, 1): what the draw at each of these positions is made of."""

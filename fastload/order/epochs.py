@@ -89,6 +89,7 @@ def described(loader: OrderedLoader) -> str:
     settings = {
         name: asked(sampler, name, int) for name in ("seed", "shuffle", "replacement", "repeats")
     }
+    settings["window"] = asked(sampler, "window", int) or None
     shown = [f"{name}={value}" for name, value in settings.items() if value is not None]
     return f"{type(sampler).__name__}({', '.join(shown)})"[:128]
 

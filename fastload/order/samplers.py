@@ -12,6 +12,7 @@ from torch.utils.data.distributed import DistributedSampler
 
 from fastload import rng
 from fastload.errors import UsageError
+from fastload.order import blocks
 from fastload.spec import Longs
 from fastload.system.opening import Opening
 
@@ -19,7 +20,7 @@ CHUNK = 4096  # positions permuted at once
 _counting = Opening()  # of epochs: threads may begin theirs at once
 
 
-def blocks(first: int, end: int, size: int) -> Iterator[tuple[int, int]]:
+def stretches(first: int, end: int, size: int) -> Iterator[tuple[int, int]]:
     """Where blocks of whole batches begin and end, of CHUNK positions or of one batch: NumPy takes
     little longer for a block than for a batch.
     """
@@ -53,6 +54,8 @@ class ShuffleSampler(torch.utils.data.Sampler[int]):
         drop_last: With several ranks: True leaves the rest out that does not fill a round, False
             fills the last round from the beginning of the order, so that all ranks have the same
             length, as torch's DistributedSampler does.
+        window: Bytes of the blocks that samples of a data set in a store are mixed in; 0 mixes all
+            of them; None: all where the cache can hold them, else blocks (docs/remote.md).
 
     Raises:
         UsageError: An argument is out of its range; every such argument is named.
@@ -75,6 +78,7 @@ class ShuffleSampler(torch.utils.data.Sampler[int]):
         num_replicas: int | None = 1,
         rank: int | None = None,
         drop_last: bool = False,
+        window: int | None = None,
     ) -> None:
         self.length = data_source if isinstance(data_source, int) else len(data_source)
         joined = torch.distributed.is_available() and torch.distributed.is_initialized()
@@ -84,6 +88,8 @@ class ShuffleSampler(torch.utils.data.Sampler[int]):
             rank = torch.distributed.get_rank() if joined and num_replicas > 1 else 0
         self.seed, self.drop_last = seed, drop_last
         self.num_replicas, self.rank = num_replicas, rank
+        self._blocks = blocks.of_data(data_source, window)
+        self.window = self._blocks.window if self._blocks else 0
         problems = self._problems()
         if problems:
             raise UsageError("\n".join(f"ShuffleSampler: {problem}" for problem in problems))
@@ -112,11 +118,18 @@ class ShuffleSampler(torch.utils.data.Sampler[int]):
         shorter.
         """
         count = len(self)
-        for start, end in blocks(first * size, count, size):
+        for start, end in stretches(first * size, count, size):
             positions = self.rank + self.num_replicas * np.arange(start, end)
-            block = rng.permute(positions % self.length, self.length, self.seed, epoch)
+            stretch = self.at(positions, epoch)
             for at in range(0, end - start, size):
-                yield block[at : at + size]
+                yield stretch[at : at + size]
+
+    def at(self, positions: Longs, epoch: int) -> Longs:
+        """The samples at these positions of all ranks' order."""
+        positions = positions % self.length
+        if self._blocks:
+            return self._blocks.at(positions, self.seed, epoch)
+        return rng.permute(positions, self.length, self.seed, epoch)
 
     def _problems(self) -> list[str]:
         checks = (

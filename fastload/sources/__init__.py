@@ -1,13 +1,18 @@
 """Sources: where encoded samples are. `open_source` finds out what lies at a path."""
 
 import os
+from typing import TYPE_CHECKING
 
 from fastload.errors import SourceError, mistyped
 from fastload.files import formats
 from fastload.files.formats import READERS, SOURCES
+from fastload.remote.urls import is_url, local, of_path
 from fastload.sources.arrays import ArraySource
 from fastload.sources.base import FileSource, Location, Seek, Source, raw_pixels, read
 from fastload.sources.views import Concat, Subset
+
+if TYPE_CHECKING:
+    from fastload.remote.access import Settings
 
 __all__ = [
     "ArraySource",
@@ -28,13 +33,17 @@ def open_source(
     path: str | os.PathLike[str],
     fields: tuple[str, str] | None = None,
     format: str | None = None,
+    store: "Settings | None" = None,
 ) -> Source:
-    """The data set at `path`. Raises SourceError.
+    """The data set at `path`, or behind a URL. Raises SourceError.
 
     fields: of a format that has such, the names of the fields with images and with labels.
     format: of files.formats.SOURCES; None: what its name, or what lies in it, tells.
+    store: how a store is read; with a path, the data set is read through the cache.
     """
     where = os.fspath(path)
+    if is_url(where) or store is not None:
+        return _open_remote(where, fields, format, store)
     if not os.path.exists(where):
         raise SourceError(f"{where}: does not exist; check the path")
     if format is not None:
@@ -52,6 +61,23 @@ def open_source(
     if one is None and not os.path.isdir(where):
         raise _no_source(where)
     return load(one.name if one else formats.FOLDER, where, fields)
+
+
+def _open_remote(
+    where: str, fields: tuple[str, str] | None, format: str | None, store: "Settings | None"
+) -> Source:
+    if not is_url(where) and not os.path.exists(where):
+        raise SourceError(f"{where}: does not exist; check the path")
+    if store is None and where.startswith("file://"):
+        return open_source(local(where), fields, format)
+    # Local data sets need none of it
+    from fastload.remote.access import Settings
+    from fastload.sources import remote, staging
+
+    settings, url = store or Settings(), where if is_url(where) else of_path(where)
+    if format in (None, formats.SHARDS) and (shards := remote.load(url, settings)):
+        return shards
+    return open_source(staging.staged(url, settings), fields, format)
 
 
 def _no_source(file: str) -> SourceError:

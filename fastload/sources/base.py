@@ -1,8 +1,9 @@
 """What a source is: where encoded samples lie. Reading is random access; nothing is unpickled."""
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,9 @@ from numpy.typing import NDArray
 from fastload import _native
 from fastload._native import Files as Files  # noqa: PLC0414 - handed out to sources of others
 from fastload.spec import Longs, Pixels
+
+if TYPE_CHECKING:
+    from fastload.remote.access import Access
 
 
 class Seek(NamedTuple):
@@ -105,11 +109,41 @@ class Source(Protocol):
         """For messages: its path, or its file and key."""
 
 
+class Remote(Protocol):
+    """Samples that lie in a store, and have to be brought before they are read."""
+
+    @property
+    def access(self) -> "Access": ...
+    def cells(self, samples: Longs) -> Longs:
+        """Their numbers in the store's order, in which they are cut."""
+
+    def samples(self, cells: Longs) -> Longs:
+        """The other way round."""
+
+
+def remote(source: Source) -> Remote | None:
+    """How the source's samples come; None: they are there."""
+    found: Remote | None = getattr(source, "remote", None)
+    return found
+
+
+def reading(source: Source, samples: Longs) -> AbstractContextManager[None]:
+    """Samples are there meanwhile, wherever they lie. Raises StoreError and CacheError."""
+    if (far := remote(source)) is None:
+        return nullcontext()
+    return far.access.read(far.cells(samples))
+
+
 def read(source: Source, sample: int) -> bytes:
     """One sample's encoded bytes, compared with their checksum where the source has one.
 
-    Raises OSError.
+    Raises OSError, and of a source in a store StoreError and CacheError.
     """
+    with reading(source, np.array([sample], np.int64)):
+        return _read(source, sample)
+
+
+def _read(source: Source, sample: int) -> bytes:
     at = source.locate(np.array([sample], np.int64))
     data = source.files.read(int(at.file[0]), int(at.offset[0]), int(at.size[0]))
     if at.checksum is not None and (got := _native.xxh3(data)) != (want := int(at.checksum[0])):

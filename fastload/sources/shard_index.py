@@ -143,9 +143,14 @@ def arrow_schema(pa: ModuleType, *, extras: bool = False) -> Any:
 
 def read_index(where: str) -> Index:
     """Read, verify and parse the index; the shards are not looked at. Raises SourceError."""
-    path = os.path.join(where, INDEX)
-    pa = arrow.import_arrow(where)
-    data, checksum = arrow.open_checked(path, REMEDY)
+    arrow.import_arrow(where)
+    data, checksum = arrow.open_checked(os.path.join(where, INDEX), REMEDY)
+    return parse(where, checksum, data)
+
+
+def parse(where: str, checksum: int, data: arrow.Bytes) -> Index:
+    """An index whose checksum was right. Raises SourceError."""
+    path, pa = os.path.join(where, INDEX), arrow.import_arrow(where)
     try:
         return _parse(pa, where, checksum, data)
     except (pa.ArrowException, *arrow.PARSE_ERRORS) as error:

@@ -18,7 +18,7 @@ LAYERS = (
     ("_native", "attach"),
     ("system",),
     ("files", "spec"),
-    ("rng", "measure"),
+    ("rng", "measure", "remote"),
     ("draws",),
     ("transforms", "sources"),
     ("progressive",),

@@ -13,6 +13,7 @@ from fastload.errors import SourceError, UsageError, mistyped
 from fastload.files import formats
 from fastload.files.formats import READERS, SOURCES, Format
 from fastload.sources import load
+from fastload.sources.staging import at_hand
 
 
 class Match(NamedTuple):
@@ -25,7 +26,7 @@ class Match(NamedTuple):
 
 def open_reader(path: str, choice: Choice = ANYTHING) -> Reader:
     """What lies at `path`, ready to be converted. Raises SourceError, UsageError."""
-    where, choice = _of_split(os.fspath(path), choice)
+    where, choice = _of_split(at_hand(os.fspath(path)), choice)
     reader = open_match(match(where, choice), choice)
     if choice.labels and choice.labelled:
         reader = select.relabelled(reader, choice.labels)

@@ -1,0 +1,96 @@
+"""Bringing cells into the cache: what a batch waits for first, then what comes next.
+
+A request that takes much longer than others like it is sent a second time. What another process
+brings is waited for, not asked for again.
+"""
+
+import time
+from collections.abc import Collection, Iterable
+
+import numpy as np
+
+from fastload.remote.cache import Cache
+from fastload.remote.crew import LOOK, Job, State
+from fastload.remote.entry import Entry
+from fastload.remote.stores import Store
+from fastload.spec import Longs
+
+SLOW, SLOW_S = 4.0, 1.0  # a request is slow that takes so many times the usual, and so many s
+LATE = 5.0  # s after which what failed before is tried again
+
+
+class Fetcher:
+    """Brings cells of one data set into its entry, in this process."""
+
+    def __init__(self, store: Store, cache: Cache, entry: Entry) -> None:
+        self.state = State(store, cache, entry)
+
+    def close(self) -> None:
+        """The threads end after their requests; nobody waits for them."""
+        self.state.stop()
+
+    def plan(self, stretches: Iterable[tuple[int, int]]) -> None:
+        """Cells that will be wanted, in this order, behind what is planned already."""
+        with self.state.changed:
+            self.state.plan.extend(stretches)
+            self.state.call()
+
+    def forget(self) -> None:
+        """Nothing more is planned: the epoch is over."""
+        with self.state.changed:
+            self.state.plan.clear()
+
+    def need(self, cells: Longs, seconds: float, whole: Collection[int] = ()) -> bool:
+        """Whether these cells are there within so long; what is missing is asked for first.
+
+        whole: groups of which all is asked for where a cell is missing. The groups of all cells
+            have to be leased. Raises StoreError and CacheError for what cannot be had.
+        """
+        state, begin = self.state, time.monotonic()
+        missing = state.entry.missing(cells)
+        if not len(missing):
+            return True
+        end = begin + seconds
+        with state.changed:
+            while len(missing := state.entry.missing(missing)):
+                self._raise(missing, begin)
+                self._ask(missing, whole)
+                left = end - time.monotonic()
+                if left <= 0:
+                    return False
+                state.changed.wait(min(left, LOOK))
+        return True
+
+    def _raise(self, missing: Longs, since: float) -> None:
+        for (first, last), (error, when) in list(self.state.failed.items()):
+            if ((missing >= first) & (missing < last)).any():
+                del self.state.failed[first, last]
+                if when > since - LATE:
+                    raise error
+
+    def _ask(self, missing: Longs, whole: Collection[int]) -> None:
+        """Ask for what nobody brings yet, and a second time for what is slow."""
+        state, now = self.state, time.monotonic()
+        left = missing
+        for job in list(state.active):
+            inside = (left >= job.first) & (left < job.last)
+            if not inside.any():
+                continue
+            left = left[~inside]
+            usual = state.store.traffic.latency_s + job.size * state.seconds_per_byte
+            slow = now - job.begun > max(SLOW_S, SLOW * usual)
+            if slow and not job.hedged and not job.hedge:
+                job.hedged = True
+                state.store.traffic.count(hedged=1)
+                state.start(Job(job.first, job.last, job.size, urgent=True, hedge=True))
+        for first, last in self._wanted(left, whole):
+            if (first, last) not in state.urgent:
+                state.urgent.append((first, last))
+        state.call()
+
+    def _wanted(self, cells: Longs, whole: Collection[int]) -> list[tuple[int, int]]:
+        """The stretches to ask for."""
+        groups = self.state.entry.layout.groups_of(cells)
+        all_of = [group for group in np.unique(groups).tolist() if group in whole]
+        apart = self.state.entry.layout.stretches(cells[~np.isin(groups, all_of)])
+        return apart + [part for group in all_of for part in self.state.entry.missing_in(group)]

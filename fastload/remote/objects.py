@@ -1,0 +1,34 @@
+"""Objects, and what a library that reads a store has to do."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol
+
+
+class Object(NamedTuple):
+    """An object as a listing tells it."""
+
+    key: str  # below the store's URL
+    size: int  # bytes
+    etag: str  # "" where the store has none
+
+
+class Got(NamedTuple):
+    """Bytes of an object."""
+
+    data: Any  # bytes-like
+    size: int  # of the whole object
+    etag: str
+    first_s: float  # until the first byte came
+
+
+class Backend(Protocol):
+    """A library that reads one store; each call is one request, and raises FailureError."""
+
+    def get(self, key: str, span: tuple[int, int] | None, etag: str) -> Got:
+        """span: first byte, and the one behind the last; etag: the object must have it."""
+
+    def list(self, prefix: str) -> Iterator[Object]:
+        """All below it, in any order."""
+
+    def put(self, key: str, path: str) -> None:
+        """Write a local file, in parts where it is large; it is visible when it is whole."""

@@ -1,0 +1,146 @@
+"""Stores: objects below a URL, read in ranges of bytes, tried again where that may help.
+
+obstore (Rust's object_store) reads S3, GCS, Azure and web servers, fsspec the rest. Credentials are
+the library's own business: its environment variables, files and roles.
+"""
+
+import itertools
+import os
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeVar
+
+from fastload.errors import StoreError, StoreTimeoutError
+from fastload.remote import failures
+from fastload.remote.failures import Cause, FailureError
+from fastload.remote.objects import Backend, Got, Object
+from fastload.remote.traffic import Throttle, Traffic
+from fastload.remote.urls import OBSTORE, Url
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 8.0  # s between two tries; each is twice as long as the last
+DEADLINE = 300.0  # s until a request that is tried again and again is an error
+LOOK = 0.2  # s between two looks at whether anybody still wants the bytes
+T = TypeVar("T")
+
+
+class GivenUpError(Exception):
+    """Nobody wants the bytes any more."""
+
+
+@dataclass
+class Store:
+    """The objects below a URL; thread-safe.
+
+    Args:
+        url: Where they lie.
+        options: What the library takes beside the URL: endpoint, region, skip_signature.
+        deadline: How long a request may be tried again, s.
+        max_bandwidth: Bytes per second, over all threads of this process; 0: any number.
+    """
+
+    url: Url
+    options: Mapping[str, object] = field(default_factory=dict, repr=False)
+    deadline: float = DEADLINE
+    max_bandwidth: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.process, self.traffic = os.getpid(), Traffic(self.url.shown)
+        self.throttle = Throttle(self.max_bandwidth)
+
+    @cached_property
+    def backend(self) -> Backend:
+        """Raises SourceError where the library is not installed."""
+        # Imported on use: a data set on the local disk needs neither
+        if self.url.scheme in OBSTORE:
+            from fastload.remote import by_obstore
+
+            return by_obstore.Objects(self.url, self.options, self.deadline)
+        from fastload.remote import by_fsspec
+
+        return by_fsspec.Objects(self.url, self.options)
+
+    def shown(self, key: str) -> str:
+        """An object as messages name it."""
+        return f"{self.url.shown}/{key}" if key else self.url.shown
+
+    def get(
+        self,
+        key: str,
+        span: tuple[int, int] | None = None,
+        etag: str = "",
+        given_up: Callable[[], bool] = bool,
+    ) -> Got:
+        """An object, or a range of its bytes, whole. Raises StoreError.
+
+        etag: the object must still have it. given_up: asked between tries; GivenUpError if so.
+        """
+
+        def ask() -> Got:
+            got = self.backend.get(key, span, etag)
+            length = len(memoryview(got.data))
+            want = got.size if span is None else max(0, min(span[1], got.size) - span[0])
+            if length != want:
+                raise FailureError(Cause.NETWORK, f"{length} bytes of {want}")
+            self.traffic.answered(got.first_s, length)
+            return got
+
+        if span is not None:
+            _pause(self.throttle.delay(span[1] - span[0]), given_up)
+        return self._tried(self.shown(key), ask, given_up)
+
+    def list(self, prefix: str = "", most: int = 1 << 62) -> list[Object]:
+        """All objects below it. Raises StoreError, also where there are more than `most`."""
+
+        def ask() -> list[Object]:
+            return list(itertools.islice(self.backend.list(prefix), most + 1))
+
+        objects = self._tried(self.shown(prefix), ask)
+        if len(objects) > most:
+            raise StoreError(
+                f"{self.shown(prefix)}: holds more than {most:,} objects; give a longer prefix, or "
+                "convert them to shards where they lie"
+            )
+        return objects
+
+    def put(self, key: str, path: str) -> None:
+        """Write a local file as an object. Raises StoreError."""
+        self._tried(self.shown(key), lambda: self.backend.put(key, path))
+
+    def _tried(self, where: str, ask: Callable[[], T], given_up: Callable[[], bool] = bool) -> T:
+        if os.getpid() != self.process:  # the libraries' threads did not come along
+            raise StoreError(
+                f"{where}: is asked for in a forked process, which no library of a store allows; "
+                "give the loader multiprocessing_context='spawn'"
+            )
+        begin, tries, pause = time.monotonic(), 0, FIRST_PAUSE
+        while True:
+            try:
+                return ask()
+            except FailureError as failure:
+                tries += 1
+                left = self.deadline - (time.monotonic() - begin)
+                if not failure.cause.passes:
+                    raise failures.typed(failure, self.url.scheme, where) from None
+                if left <= 0:
+                    raise StoreTimeoutError(
+                        f"{where}: nothing whole came within {self.deadline:g} s ({tries} tries, "
+                        f"the last: {failure.said}); check the store, or give a longer deadline"
+                    ) from None
+            self.traffic.count(retries=1)
+            # Some wait less: those that failed at once do not all come again at once
+            _pause(min(left, pause * random.uniform(0.5, 1.0)), given_up)
+            pause = min(2 * pause, LONGEST_PAUSE)
+
+
+def _pause(seconds: float, given_up: Callable[[], bool]) -> None:
+    end = time.monotonic() + seconds
+    while True:
+        if given_up():
+            raise GivenUpError
+        left = end - time.monotonic()
+        if left <= 0:
+            return
+        time.sleep(min(left, LOOK))

@@ -1,0 +1,48 @@
+"""A data set of a few shards, the servers that have it, and what loaders give of it."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import fastload
+from fastload.remote import layout
+from fastload.transforms import RandomResizedCrop, ToImage
+from tests.remote.kill_release import converted
+from tests.remote.web import Web, serving
+
+IMAGES, GROUP = 60, 24 << 10  # images of the data set; bytes of a group, so that there are many
+OPS = [RandomResizedCrop((24, 31)), ToImage()]
+
+
+@pytest.fixture(scope="session")
+def shards(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """60 images in 5 shards or more, with sidecars."""
+    root = tmp_path_factory.mktemp("shards")
+    converted(root)
+    return root / "shards"
+
+
+@pytest.fixture(autouse=True)
+def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layout, "GROUP", GROUP)
+
+
+@pytest.fixture
+def web(shards: Path) -> Iterator[Web]:
+    with serving(shards.parent) as server:
+        yield server
+
+
+def batches(
+    data: "fastload.Dataset", workers: int = 2, **options: object
+) -> list[tuple[list[int], bytes]]:
+    """Labels and pixels of an epoch, by batches."""
+    options = {"batch_size": 7, "seed": 3, "shuffle": True} | options
+    loader = fastload.DataLoader(data, num_workers=workers, **options)
+    return [(labels.tolist(), images.numpy().tobytes()) for images, labels in loader]
+
+
+def descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
