@@ -40,7 +40,10 @@ def lines(report: Findings, most: int | None = MAX_LINES, width: int = tables.WH
     if most is not None and sum(len(part) for part, _ in parts) - 1 + len(fine) > most:
         fine = fine[: most // 2]
         parts = _cut(parts, most - len(fine) + 1)
-    return [line for part, _ in parts for line in part][1:] + fine
+    shown = [line for part, _ in parts for line in part][1:]
+    # What is cut of neighbouring parts is said once.
+    twice = (one == CUT == other for one, other in zip(shown, [None, *shown], strict=False))
+    return [line for line, again in zip(shown, twice, strict=True) if not again] + fine
 
 
 def _tables(report: Findings) -> list[str]:

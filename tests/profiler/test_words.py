@@ -53,7 +53,7 @@ def test_what_is_not_known_is_said_and_how_to_know_it(kind, how):
         ),
         (
             f"DO       Measure again ({how}). Known already: no loader could make training more "
-            "than 1.4 times as fast; backend native: predicted 100 images/s (91 to 122)."
+            "than 1.4 times as fast; backend native: predicted 100 images/s (96 to 122)."
         ),
         "         Training waits between 1 and 30 % of the time; from 5 % on it would matter.",
     ]
@@ -96,7 +96,7 @@ def test_what_was_asked_for_is_never_cut():
     lines = str(long).splitlines()
     for table in (tables.workers, tables.cuts, tables.reading, tables.remedies):
         assert set(table(long)) <= set(lines)
-    assert lines.count("... (the rest is in --html and --json)") == 2  # stages and sizes
+    assert lines.count("... (the rest is in --html and --json)") == 1  # of stages and sizes
 
 
 def test_what_was_verified_stands_beside_its_prediction():
