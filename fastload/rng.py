@@ -48,6 +48,16 @@ def batch_uniforms(work: Work, op: int, count: int) -> Floats:
     return out
 
 
+def batches_uniforms(work: Work, op: int, count: int, batches: int) -> Floats:
+    """float64 [batches, count]: what `batch_uniforms` gives for this batch and those after it."""
+    out = np.empty((batches, count), np.float64)
+    if out.size:
+        (step,), (rank,) = batch_key(work)
+        steps, ranks = step + np.arange(batches), np.full(batches, rank)
+        _native.uniforms(work.seed, work.epoch, steps, ranks, BATCH_DRAWS + op, out)
+    return out
+
+
 def batch_key(work: Work) -> tuple[Longs, Longs]:
     """What stands in place of samples and occurrences where a batch shares its draws: int64 [1]."""
     step = np.array([work.step + work.view * VIEW_DRAWS], np.int64)

@@ -18,6 +18,9 @@ from fastload.transforms import Mix, Op
 from fastload.transforms.mix_records import MixRecords
 from fastload.transforms.mixing import soft_labels
 from fastload.transforms.reference import masks as reference
+from fastload.transforms.sampling import foresee, is_foreseen
+
+AHEAD = 32  # batches whose mixes are drawn together
 
 
 @dataclass(frozen=True)
@@ -236,6 +239,10 @@ def mix_records(plan: Plan, work: Work) -> MixRecords | None:
         return None
     count = len(work)
     u = rng.batch_uniforms(work, rng.MIX_OP, plan.mix.draws(count))[0]
+    for columns, alpha in plan.mix.gammas(count):
+        if not is_foreseen(u[columns], alpha):
+            ahead = rng.batches_uniforms(work, rng.MIX_OP, columns.stop, AHEAD)
+            foresee(ahead[:, columns], alpha)
     return plan.mix.records(u, count, plan.out.height or 0, plan.out.width or 0)
 
 

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from fastload import _native
-from fastload.sources.base import Location
+from fastload.sources.base import Location, Memory
 from fastload.spec import Longs, Pixels
 
 
@@ -33,7 +33,10 @@ class ArraySource:
 
     def locate(self, samples: Longs) -> Location:
         nothing = np.zeros_like(samples)
-        return Location(nothing, nothing, nothing, None)
+        images = self.images
+        whole = images.ndim == 4 and images.dtype == np.uint8 and images.flags.c_contiguous
+        memory = Memory(images, samples) if whole and images.size else None
+        return Location(nothing, nothing, nothing, None, memory=memory)
 
     def pixels(self, sample: int) -> Pixels:
         image = self.images[sample]

@@ -64,6 +64,9 @@ class _Both(Mix):
     def smoothing(self) -> tuple[float, float]:
         return (self.label_smoothing, 0.0 if self.composer_like else self.label_smoothing)
 
+    def gammas(self, count: int) -> tuple[tuple[slice, float], ...]:
+        return ((slice(0, 2), self.alpha),)
+
     def partners(self, u: Floats, count: int) -> Longs:
         """int64 [count]: the image before, and the last one for the first; "composer": a random
         order, from u [count].
@@ -260,6 +263,14 @@ class MixChoice(Mix):
 
     def draws(self, count: int) -> int:
         return 1 + sum(int(mix.draws(count)) for mix in self.transforms)
+
+    def gammas(self, count: int) -> tuple[tuple[slice, float], ...]:
+        out, start = [], 1
+        for mix in self.transforms:
+            its = mix.gammas(count)
+            out += [(slice(start + at.start, start + at.stop), alpha) for at, alpha in its]
+            start += mix.draws(count)
+        return tuple(out)
 
     def records(self, u: Floats, count: int, height: int, width: int) -> MixRecords:
         shares = np.cumsum(np.array(self.p or [1.0] * len(self.transforms), np.float64))

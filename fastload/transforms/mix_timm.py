@@ -78,6 +78,11 @@ class TimmMixup(Mix):
     def draws(self, count: int) -> int:
         return DRAWS * self._rows(count)
 
+    def gammas(self, count: int) -> tuple[tuple[slice, float], ...]:
+        cutmix_alpha = 1.0 if self.cutmix_minmax is not None else self.cutmix_alpha
+        alphas = {alpha for alpha in (self.mixup_alpha, cutmix_alpha) if alpha}
+        return tuple((slice(2, 4), alpha) for alpha in alphas) if self.mode == "batch" else ()
+
     def _rows(self, count: int) -> int:
         """How many draws a batch has."""
         return {"batch": 1, "pair": count // 2}.get(self.mode, count)

@@ -54,6 +54,12 @@ class Mix(ABC):
     def draws(self, count: int) -> int:
         """How many uniforms a batch of `count` samples takes."""
 
+    def gammas(self, count: int) -> tuple[tuple[slice, float], ...]:
+        """Which of the uniforms become gamma values, and with which alpha: they are made for many
+        batches at once.
+        """
+        return ()
+
     @abstractmethod
     def records(self, u: Floats, count: int, height: int, width: int) -> MixRecords:
         """Records of a batch: u float64 [draws] in [0, 1); height and width of its images, px.

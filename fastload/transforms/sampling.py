@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 # Uniforms are multiples of 2^-32. This moves them into the open interval (0, 1).
 HALF_STEP = 2.0**-33
 MOST_STEPS = 64  # of Newton's method; it takes 5 to 30
+FEW = 8  # values that are looked up
+MOST_FORESEEN = 1 << 16
 BLOCK = 32  # values; torch has blocks of 16 with AVX-512
 LEVELS = _native.NOISE_LEVELS  # of noise, 4096
 
@@ -149,7 +151,30 @@ def log_gamma(u: Floats, alpha: float) -> Floats:
     p = u + HALF_STEP
     if alpha == 1:
         return np.log(-np.log1p(-p))  # the exponential law
+    if p.size <= FEW:
+        known = [_foreseen.get((alpha, value)) for value in p.ravel().tolist()]
+        if None not in known:
+            return np.array(known, np.float64).reshape(p.shape)
     return _invert_gamma(p, alpha)
+
+
+def foresee(u: Floats, alpha: float) -> None:
+    """Keep what `log_gamma` will be asked for: many values at once take little longer than two."""
+    if len(_foreseen) > MOST_FORESEEN:
+        _foreseen.clear()
+    p = (u + HALF_STEP).ravel()
+    keys = ((alpha, value) for value in p.tolist())
+    _foreseen.update(zip(keys, _invert_gamma(p, alpha).tolist(), strict=True))
+
+
+def is_foreseen(u: Floats, alpha: float) -> bool:
+    """Whether `log_gamma` of these is known, or takes no time."""
+    values = (u + HALF_STEP).ravel().tolist()
+    return alpha == 1 or all((alpha, value) in _foreseen for value in values)
+
+
+# By alpha and probability. Each value is the same whatever stands beside it (_invert_gamma).
+_foreseen: dict[tuple[float, float], float] = {}
 
 
 def _invert_gamma(p: Floats, alpha: float) -> Floats:

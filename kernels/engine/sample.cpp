@@ -96,14 +96,6 @@ std::string by(int height, int width) {
   return std::to_string(height) + "x" + std::to_string(width);
 }
 
-// Nothing is read yet: only the rows under the crop will be.
-void look_raw(Sample& sample, const Origin& origin) {
-  sample.rows = origin.files.get();
-  sample.height = sample.raw_height;
-  sample.width = sample.raw_width;
-  end(sample, kOk, {});
-}
-
 // The region of an image of raw rows: whole rows are read, since they lie together.
 Image raw_rows(const Sample& sample, const Region& region, Scratch& scratch) {
   const int64_t line = int64_t{sample.width} * kChannels;
@@ -256,9 +248,19 @@ void out_of_memory(Sample& sample) noexcept {
   sample.code = ENOMEM;
 }
 
+bool fetched(Sample& sample, const Origin& origin) noexcept {
+  const bool given = sample.pixels.data != nullptr;
+  if (sample.raw_height == 0 && !given) return false;
+  sample.rows = given ? nullptr : origin.files.get();
+  sample.height = given ? sample.pixels.height : sample.raw_height;
+  sample.width = given ? sample.pixels.width : sample.raw_width;
+  end(sample, kOk, {});
+  return true;
+}
+
 void fetch(Sample& sample, const Origin& origin, BufferList& buffers, Worker& worker) noexcept {
   try {
-    if (sample.raw_height > 0) return look_raw(sample, origin);
+    if (fetched(sample, origin)) return;
     Stopwatch watch(worker.stats);
     sample.encoded = read(*origin.files, sample.location, buffers);
     look(sample, origin.check);

@@ -13,8 +13,8 @@ import fastload
 from fastload import _native
 from fastload import transforms as T
 from fastload.backends.native import gpu_decode
-from fastload.backends.native import runner as native
 from fastload.sources.seek_views import Off
+from fastload.transforms import pil
 from tests.backends import divided
 from tests.backends.divided import ON_GPU, Built, damaged, index_of, lying, on_cpu, written
 from tests.conftest import encoded, textured
@@ -126,14 +126,14 @@ def test_what_nobody_can_decode_is_a_bad_sample_as_ever(tmp_path, monkeypatch, o
     payloads[3], indexes[3] = damaged(payloads[3], indexes[3])
     folder, seek = written(tmp_path, payloads), Built(tmp_path / "seek", indexes)
     ops = [T.Resize((31, 45)), T.ToImage()]
-    real = native.pil.decode_pixels
+    real = pil.decode_pixels
 
     def decode(data, *scale):
         if data == payloads[3]:
             raise OSError("broken data stream")
         return real(data, *scale)
 
-    monkeypatch.setattr(native.pil, "decode_pixels", decode)
+    monkeypatch.setattr(pil, "decode_pixels", decode)
     if on_error == "raise":
         with pytest.raises(fastload.SampleError) as caught:
             divided.divided(folder, ops, 6, seek, torch.device("cpu"), Stream())

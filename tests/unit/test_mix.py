@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastload import transforms as T
-from fastload.transforms import mixing
+from fastload.plan.plan import Plan, mix_records
+from fastload.spec import Spec, Work
+from fastload.transforms import mixing, sampling
 from fastload.transforms.mix import as_mix
 from fastload.transforms.reference.mix import mix as pixels
 
@@ -199,3 +201,22 @@ def test_a_mix_is_called_with_a_batch():
     assert (found == images).any(dim=(1, 2, 3)).all()
     assert ((found == images) | (found == images.roll(1, 0))).all()
     assert soft_labels.shape == (6, CLASSES)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_mixes_that_are_drawn_ahead_have_the_bits_of_those_drawn_alone(name, monkeypatch):
+    """Gamma values of many batches are made at once."""
+    plan = Plan(None, (), Spec(HEIGHT, WIDTH), mix=EVERY[name])
+    samples, steps = np.arange(6), (0, 1, 31, 32, 7)
+
+    def of(step):
+        return mix_records(plan, Work(samples, samples * 0, 5, 1, step, rank=2))
+
+    sampling._foreseen.clear()
+    ahead = [of(step) for step in steps]
+    sampling._foreseen.clear()
+    monkeypatch.setattr("fastload.plan.plan.is_foreseen", lambda *_: True)
+    for step, found in zip(steps, ahead, strict=True):
+        for one, other in zip(found, of(step), strict=True):
+            np.testing.assert_array_equal(one, other)
+    assert not sampling._foreseen
