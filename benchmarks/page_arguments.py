@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks import runs
+from benchmarks import page_runs, runs
 
 if TYPE_CHECKING:  # what add_subparsers() returns has no public name
     Verbs = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -30,14 +30,14 @@ def add_pages(verbs: "Verbs") -> None:
     page = verbs.add_parser(
         "ops", help="print docs/ops.md: every op, and how far its pixels are from torchvision's"
     )
-    page.set_defaults(run=runs.run_ops)
+    page.set_defaults(run=page_runs.run_ops)
     _add_catalogues(verbs)
     listed = verbs.add_parser(
         "pipelines",
         help="print docs/pipelines.md: which public pipelines run natively, and why the others do "
         "not",
     )
-    listed.set_defaults(run=runs.run_pipelines)
+    listed.set_defaults(run=page_runs.run_pipelines)
     asked = verbs.add_parser(
         "backends", help="print docs/backends.md: what each backend that is installed can run"
     )
@@ -52,12 +52,12 @@ def add_pages(verbs: "Verbs") -> None:
 def _add_catalogues(verbs: "Verbs") -> None:
     """Pages that list all errors, and all ops as pictures."""
     texts = verbs.add_parser("errors", help="print docs/errors.md: every error text and its cure")
-    texts.set_defaults(run=runs.run_errors)
+    texts.set_defaults(run=page_runs.run_errors)
     verb = verbs.add_parser("cli", help="print docs/cli.md: every verb and option of fastload")
-    verb.set_defaults(run=runs.run_cli)
+    verb.set_defaults(run=page_runs.run_cli)
     for name, run, what in (
-        ("gallery", runs.run_gallery, "docs/gallery.md and its picture of every op"),
-        ("decoding", runs.run_decoding, "the picture of docs/how-decoding-works.md"),
+        ("gallery", page_runs.run_gallery, "docs/gallery.md and its picture of every op"),
+        ("decoding", page_runs.run_decoding, "the picture of docs/how-decoding-works.md"),
     ):
         listed = verbs.add_parser(name, help=f"write {what}")
         listed.set_defaults(run=run, docs=Path("docs"))

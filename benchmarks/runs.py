@@ -240,44 +240,6 @@ def run_table(given: argparse.Namespace) -> bool:
     return bool(given.check and changed)
 
 
-def run_ops(given: argparse.Namespace) -> None:
-    from benchmarks.pages import ops  # needs torchvision
-
-    print(ops.page(), end="")
-
-
-def run_errors(given: argparse.Namespace) -> None:
-    from benchmarks.pages import errors
-
-    print(errors.page(), end="")
-
-
-def run_gallery(given: argparse.Namespace) -> None:
-    from benchmarks.pages import gallery
-
-    for path in gallery.write(given.docs):
-        print(path)
-
-
-def run_cli(given: argparse.Namespace) -> None:
-    from benchmarks.pages import cli
-
-    print(cli.page(), end="")
-
-
-def run_decoding(given: argparse.Namespace) -> None:
-    from benchmarks.pages import decoding
-
-    for path in decoding.write(given.docs):
-        print(path)
-
-
-def run_pipelines(given: argparse.Namespace) -> None:
-    from benchmarks.pages import pipelines  # needs torchvision and timm
-
-    print(pipelines.page(), end="")
-
-
 def note_peers() -> None:
     if "dali" not in loader.present():
         print(f"benchmarks: {dali.MISSING}", file=sys.stderr)

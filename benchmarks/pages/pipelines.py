@@ -62,8 +62,8 @@ DATA_SETS = (
 NOTES = """
 
 **A data set class of your own**, also one that extends `ImageFolder`, is read from the source of
-its `__getitem__` and `__len__`. It may look the sample up in lists, arrays, tuples and dictionaries,
-make its path of texts (`os.path.join`, f-strings, `pathlib`), open it
+its `__getitem__` and `__len__`. It may look the sample up in lists, arrays, tuples and
+dictionaries, make its path of texts (`os.path.join`, f-strings, `pathlib`), open it
 (`Image.open(…).convert("RGB")`, torchvision's loaders), call transforms, and return the image or
 its views with or without one label, in a tuple, a list or a dictionary. What else it does leaves it
 to PyTorch's engine, and `loader.explain()` says what that is.

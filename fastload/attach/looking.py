@@ -8,8 +8,9 @@ those of torch.
 
 import inspect
 import sys
+import weakref
 from collections import UserDict
-from collections.abc import Iterable, Sized
+from collections.abc import Callable, Iterable, Sized
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -162,3 +163,13 @@ def _backend(loader: object) -> str | None:
     """Of fastload's own loaders."""
     route = held(loader, "_route")
     return route.backend if issubclass(type(route), Routed) else None
+
+
+def reference(loader: object, gone: Callable[[], object]) -> Callable[[], Any]:
+    """Gives the loader while it lives; `gone` is called once it does not, and its id may be another
+    one's.
+    """
+    try:
+        return weakref.ref(loader, lambda _: gone())
+    except TypeError:  # of a class that allows none; then it is kept
+        return lambda: loader

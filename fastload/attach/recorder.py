@@ -8,14 +8,13 @@ import os
 import sys
 import threading
 import time
-import weakref
 from collections import deque
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from fastload.attach import log, stages, taken
-from fastload.attach.looking import Facts, facts, images_in
+from fastload.attach.looking import Facts, facts, images_in, reference
 from fastload.attach.stages import STAGES, Timed
 
 IN_FLIGHT = 64  # waits whose GPU events may be unresolved; older ones are written without
@@ -80,7 +79,7 @@ class Recorder:
             if id(loader) not in self._loaders:
                 number = self._loaders[id(loader)] = len(self._facts)
                 dropped = partial(self._loaders.pop, id(loader), None)
-                self._refs[number] = _reference(loader, dropped)
+                self._refs[number] = reference(loader, dropped)
                 self._facts.append(facts(loader))
                 self.tell()
             return self._loaders[id(loader)]
@@ -269,16 +268,6 @@ class _Fetched:
 
     def raised(self, error: Exception) -> bool:
         return self.error == id(error)
-
-
-def _reference(loader: object, gone: Callable[[], object]) -> Callable[[], Any]:
-    """Gives the loader while it lives; `gone` is called once it does not, and its id may be another
-    one's.
-    """
-    try:
-        return weakref.ref(loader, lambda _: gone())
-    except TypeError:  # of a class that allows none; then it is kept
-        return lambda: loader
 
 
 def time_collate(fetcher: _Fetcher) -> None:

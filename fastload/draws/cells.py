@@ -36,7 +36,7 @@ class Outside(NamedTuple):
     columns: tuple[int, ...]
     shape: tuple[int, ...]  # of its argument, without the samples
     first: int  # of the given numbers
-    count: int
+    numbers: int
 
 
 class Recorder:

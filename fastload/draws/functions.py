@@ -145,8 +145,8 @@ def looked_up(table: Any, places: Any) -> Any:
     out = np.empty((*places.shape, *of.shape[1:]), object)
     for at in np.ndindex(*places.shape):
         for rest in np.ndindex(*of.shape[1:]):
-            column = tuple(of.cells[(slice(None), *rest)])
-            out[(*at, *rest)] = _picked(places.recorder, places.cells[at], column)
+            row = (slice(None), *rest)
+            out[at + rest] = _picked(places.recorder, places.cells[at], tuple(of.cells[row]))
     return of.moved(out)
 
 
@@ -189,7 +189,7 @@ def _moving(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _clip(recorder: Recorder, array: Any, low: Any, high: Any) -> Any:
-    return np.minimum(np.maximum(array, low), high)  # type: ignore[no-any-return]
+    return np.minimum(np.maximum(array, low), high)
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

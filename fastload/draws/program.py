@@ -195,9 +195,10 @@ class Recorded:
     def run(self, work: Work, sizes: Ints) -> dict[str, Array] | None:
         """These arrays, filled; None where NumPy has to draw this batch."""
         runs, arrays = self.ready(work)
-        for (draws, *rest), of_batch in zip(runs, (self.samples is None, True), strict=False):
+        for run, of_batch in zip(runs, (self.samples is None, True), strict=False):
+            draws, *keys, given, fill = run
             px = NO_SIZES if of_batch else sizes
-            if not draws.run(work.seed, work.epoch, rest[0], rest[1], px, rest[2], rest[3]):
+            if not draws.run(work.seed, work.epoch, keys[0], keys[1], px, given, fill):
                 return None
         return arrays
 
@@ -207,7 +208,7 @@ class Recorded:
         for each in self.outside:
             u = rng.sample_uniforms(work, each.op, 1 + max(each.columns))[:, list(each.columns)]
             made = each.function(u.reshape(len(work), *each.shape), *each.arguments)
-            out[:, each.first : each.first + each.count] = made.reshape(len(work), each.count)
+            out[:, each.first : each.first + each.numbers] = made.reshape(len(work), each.numbers)
         return out
 
 

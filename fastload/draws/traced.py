@@ -110,22 +110,22 @@ class Traced(NDArrayOperatorsMixin):
             raise NotRecorded(f"a view of {self.dtype} as {dtype}")
         return self.mapped(lambda cell: self.recorder.cell(step, (cell,)), np.dtype(dtype))
 
-    def any(self, axis: int | None = None) -> "Traced":
+    def any(self, axis: int | None = None) -> Any:
         return functions.folded(self, "logical_or", axis, np.dtype(bool))
 
-    def all(self, axis: int | None = None) -> "Traced":
+    def all(self, axis: int | None = None) -> Any:
         return functions.folded(self, "logical_and", axis, np.dtype(bool))
 
-    def min(self, axis: int | None = None) -> "Traced":
+    def min(self, axis: int | None = None) -> Any:
         return functions.folded(self, "minimum", axis, self.dtype)
 
-    def max(self, axis: int | None = None) -> "Traced":
+    def max(self, axis: int | None = None) -> Any:
         return functions.folded(self, "maximum", axis, self.dtype)
 
-    def argmax(self, axis: int) -> "Traced":
+    def argmax(self, axis: int) -> Any:
         return functions.argmax(self, axis)
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **given: Any) -> "Traced":
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **given: Any) -> Any:
         into = given.pop("out", (None,))[0]
         if method != "__call__" or given or not (into is None or into is inputs[0]):
             raise NotRecorded(f"np.{ufunc.__name__}.{method} with {', '.join(given) or 'out'}")
@@ -214,8 +214,8 @@ def outside(function: Callable[P, T]) -> Callable[P, T]:
 
 def _from_outside(function: Callable[..., Any], u: Traced, others: tuple[Any, ...]) -> Traced:
     cells, recorder = list(u.cells.flat), u.recorder
-    ops = {cell.at[0] if cell.step == UNIFORM else None for cell in cells}
-    if len(ops) != 1 or None in ops:
+    ops = {cell.at[0] for cell in cells if cell.step == UNIFORM}
+    if len(ops) != 1 or any(cell.step != UNIFORM for cell in cells):
         raise NotRecorded(f"{function.__name__} of what is no uniform of the op")
     shape = u.shape[1:]
     result = np.asarray(function(np.full(u.shape, 0.5), *others))

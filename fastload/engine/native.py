@@ -143,10 +143,10 @@ class NativeEngine(Engine):
         if late:  # large images that Pillow decodes: here, where nobody waits for them
             batch.finish()
         # Masks are begun at once, where there are threads for them.
-        begun = None
+        beside = None
         if runner.plan.masks is not None:
-            begun = masks.begin(runner.plan, batch.work, sizes, self.mask_threads)
-        return Started(batch, placement, work, begun, prepared)
+            beside = masks.begin(runner.plan, batch.work, sizes, self.mask_threads)
+        return Started(batch, placement, work, beside, prepared)
 
     def _runner(self, size: int | None, placement: Placement) -> native.Runner:
         if (size, placement) not in self.runners:

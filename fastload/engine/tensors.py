@@ -2,11 +2,11 @@
 
 import torch
 
-from fastload.backends.native import runner as native
+from fastload.backends.native.picture import Picture
 from fastload.spec import Array, Longs
 
 
-def images(picture: native.Picture, out: Array) -> torch.Tensor:
+def images(picture: Picture, out: Array) -> torch.Tensor:
     """[N, C, H, W]; of three channels over a slot."""
     images = torch.from_numpy(out)
     if picture.plan.out.dtype == "bfloat16":

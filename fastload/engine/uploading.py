@@ -14,7 +14,7 @@ import torch
 
 from fastload import _native
 from fastload.backends.native import cuda, gpu_decode
-from fastload.backends.native import runner as native
+from fastload.backends.native.picture import Drawn, Picture
 from fastload.engine.slots import Ring
 from fastload.engine.streams import Streams
 from fastload.plan.placement import Chooser, Placement
@@ -53,7 +53,7 @@ class Uploader:
     """
 
     def __init__(
-        self, pictures: Sequence[native.Picture], device: torch.device, *, pinned: bool = True
+        self, pictures: Sequence[Picture], device: torch.device, *, pinned: bool = True
     ) -> None:
         self.pictures = pictures
         self.streams = Streams(device)
@@ -71,7 +71,7 @@ class Uploader:
     def chooser(self, placements: Sequence[Placement], depth: int) -> Chooser:
         return Chooser(placements, depth, self.streams.seconds)
 
-    def prepare(self, job: _native.Job, drawn: list[native.Drawn]) -> list[gpu_decode.Prepared]:
+    def prepare(self, job: _native.Job, drawn: list[Drawn]) -> list[gpu_decode.Prepared]:
         """What of a batch the GPU is to decode; before it is started."""
         if self.decoder is None:
             self.decoder = gpu_decode.GpuDecode(self.device)
@@ -104,10 +104,10 @@ class Uploader:
 
     def send(
         self,
-        pictures: Sequence[native.Picture],
+        pictures: Sequence[Picture],
         outs: Sequence[Array],
         target: torch.Tensor,
-        drawn: Sequence[native.Drawn],
+        drawn: Sequence[Drawn],
         kept: Longs | None = None,
         crops: list[torch.Tensor] | None = None,
     ) -> Sent:
@@ -156,10 +156,10 @@ class Uploader:
     def _image(
         self,
         used: list[Array],
-        picture: native.Picture,
+        picture: Picture,
         tables: tuple[torch.Tensor, ...],
         raw: torch.Tensor,
-        drawn: native.Drawn,
+        drawn: Drawn,
     ) -> torch.Tensor:
         """One picture of every sample."""
         if drawn.on_device is None:
@@ -206,7 +206,7 @@ class Uploader:
             raise devices.no_memory(self.device, wanted, *self.streams.free()) from error
 
 
-def _tables(picture: native.Picture) -> tuple[torch.Tensor, torch.Tensor]:
+def _tables(picture: Picture) -> tuple[torch.Tensor, torch.Tensor]:
     """What STORE looks values up in, and levels of noise (no elements: there is no noise)."""
     values, levels = picture.tables.values, picture.tables.levels
     table = np.tile(np.arange(256, dtype=np.uint8), (3, 1)) if values is None else values

@@ -18,7 +18,8 @@ from fastload.dataset import place_all
 from fastload.loader import divided, lazy_images
 from fastload.loader.base import BaseLoader
 from fastload.loader.lazy_images import LazyWorker
-from fastload.loader.native import Reseeded, seed
+from fastload.loader.native import seed
+from fastload.loader.reseeded import Reseeded
 from fastload.order import loaders, samplers
 from fastload.order.seeding import Seeded, SeededIndices
 from fastload.state.following import Followed, Inline

@@ -160,14 +160,7 @@ class DataLoader(BaseLoader[T_co]):
             bad_samples=None if bad_samples is None else os.fspath(bad_samples),
         )  # fmt: skip
         options.check(dataset)
-        streams = isinstance(dataset, torch.utils.data.IterableDataset)
-        if seed is not None and shuffle and sampler is None and not streams:
-            # It has a length: it is no IterableDataset.
-            sampler, shuffle = ShuffleSampler(dataset, seed), None  # type: ignore[arg-type]
-        elif shuffle and sampler is None and blocks.of_data(dataset, None):
-            # Read in any order, every sample would be a request in each epoch.
-            drawn = rng.draw_seed(generator)
-            sampler, shuffle = ShuffleSampler(dataset, drawn), None  # type: ignore[arg-type]
+        sampler, shuffle = _own_order(dataset, shuffle, sampler, seed, generator)
         super().__init__(
             dataset, batch_size, shuffle, sampler, batch_sampler,
             arguments.worker_count(num_workers), collate_fn, pin_memory, drop_last, timeout,
@@ -290,6 +283,22 @@ class DataLoader(BaseLoader[T_co]):
         self._engine, self._sizes, self._steps = None, set(), sizes.count_steps(self)
         if before.backend is not None or self._route.backend is not None:
             self._iterator = None  # PyTorch's persistent workers stay, as they do in PyTorch
+
+
+def _own_order(
+    dataset: Any, shuffle: bool | None, sampler: Any, seed: int | None, generator: Any
+) -> tuple[Any, bool | None]:
+    """The sampler and `shuffle` that PyTorch's class is given: fastload's own sampler where a seed
+    fixes the order, or where samples of a store are not to be one request each.
+    """
+    if not shuffle or sampler is not None:
+        return sampler, shuffle
+    streams = isinstance(dataset, torch.utils.data.IterableDataset)  # these have no length
+    if seed is not None and not streams:
+        return ShuffleSampler(dataset, seed), None
+    if blocks.of_data(dataset, None):
+        return ShuffleSampler(dataset, rng.draw_seed(generator)), None
+    return sampler, shuffle
 
 
 __all__ = ["DataLoader", "FastloadError"]

@@ -20,6 +20,7 @@ from fastload.dataset import place_all
 from fastload.errors import BadSamplesError, BadSamplesWarning, FastloadError
 from fastload.loader import sizes
 from fastload.loader.base import BaseLoader
+from fastload.loader.reseeded import Reseeded
 from fastload.order import distributed, loaders, samplers
 from fastload.order.batches import PixelBatchSampler
 from fastload.order.distributed import DistributedSampler
@@ -33,24 +34,6 @@ from fastload.state.progress import Progress
 from fastload.system import devices, room
 
 REASONS = 3  # of bad samples, that an epoch's end says
-
-
-class Reseeded(_BaseDataLoaderIter):
-    """Stands before PyTorch's base class, which draws a seed, in the order of classes: a resumed
-    epoch's may be known.
-    """
-
-    def __init__(self, loader: BaseLoader[object]) -> None:
-        known = loader._progress.base_seed
-        source = torch.default_generator if loader.generator is None else loader.generator
-        before = None if known is None else source.get_state()
-        super().__init__(loader)
-        if before is not None:  # workers had it from an earlier epoch: this one draws after it
-            source.set_state(before)
-        if known is None:
-            known = getattr(loader._progress.keeper, "base_seed", None)
-        if known is not None:
-            self._base_seed = known
 
 
 class Native(Reseeded):
@@ -92,7 +75,7 @@ class Native(Reseeded):
     def __next__(self) -> Batch:
         # What PyTorch's does, which asks its profiler even where none runs: that takes as long as
         # all the rest.
-        profiled = not self._as_torchs or torch.autograd._profiler_enabled()
+        profiled = not self._as_torchs or torch._C._autograd._profiler_enabled()
         if profiled or self._sampler_iter is None:
             batch: Batch = super().__next__()
             return batch

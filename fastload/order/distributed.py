@@ -14,7 +14,7 @@ from fastload.attach.looking import asked
 from fastload.errors import UsageError
 from fastload.order import blocks
 from fastload.order.loaders import OrderedLoader
-from fastload.order.samplers import CHUNK, stretches, next_epoch, occurrences
+from fastload.order.samplers import CHUNK, next_epoch, occurrences, stretches
 from fastload.spec import Floats, Longs, Work
 
 COUNTED = 1 << 18  # positions drawn at once, where a resumed epoch counts what came before

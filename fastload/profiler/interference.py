@@ -42,7 +42,9 @@ def line(taken: Taken | None) -> list[str]:
 
 
 def as_json(taken: Taken | None) -> Json | None:
-    return taken and {
+    if taken is None:
+        return None
+    return {
         "label": taken.label,
         "next_share": taken.next,
         "threads_share": taken.threads,

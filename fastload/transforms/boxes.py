@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fastload.spec import Floats, Ints
+from fastload.spec import Array, Floats, Ints
 from fastload.transforms.sampling import log_uniform, uniform
 
 TRIES = 10  # torchvision 0.26, RandomResizedCrop.make_params
@@ -32,7 +32,7 @@ def crop_boxes(
     width, height = np.rint(np.sqrt(area * aspect)), np.rint(np.sqrt(area / aspect))
     top = np.floor(u[..., 2] * (full_h - height + 1))
     left = np.floor(u[..., 3] * (full_w - width + 1))
-    fits = (width > 0) & (width <= full_w) & (height > 0) & (height <= full_h)
+    fits: Array = (width > 0) & (width <= full_w) & (height > 0) & (height <= full_h)
     tries = np.stack([top, left, height, width], axis=-1)
     first = np.take_along_axis(tries, fits.argmax(axis=1)[:, None, None], axis=1)[:, 0]
     out: Floats = np.where(fits.any(axis=1)[:, None], first, _centre_boxes(sizes, ratio))

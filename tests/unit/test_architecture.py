@@ -1,6 +1,4 @@
-"""The shape of the code: imports point one way, nothing goes in circles, files and functions stay
-small.
-"""
+"""The shape of the code: one direction of imports, no circles, small files and functions."""
 
 import ast
 import itertools

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from fastload import _native, rng, transforms
 from fastload.backends.ffcv import imports
 from fastload.backends.native import runner as native
+from fastload.backends.native.picture import Picture
 from fastload.errors import PipelineError, UsageError
 from fastload.plan.plan import Plan
 from fastload.plan.steps import Step, infer_specs
@@ -83,7 +84,7 @@ class Apply(Operation):  # type: ignore[misc]
             zlib.crc32(repr(ops).encode()) % len(NUMBERS) + 1 if number is None else number
         )
         self.pool, self.jobs = _native.Pool(0), dict[int, _native.Job]()
-        self.picture: native.Picture | None = None
+        self.picture: Picture | None = None
         self.prepare = PREPARE(self._prepared)  # kept: its address is compiled in
         self.set_epoch(0)
 
@@ -128,7 +129,7 @@ class Apply(Operation):  # type: ignore[misc]
         run.is_parallel = run.with_indices = True  # type: ignore[attr-defined]
         return run
 
-    def _made(self, height: int, width: int) -> native.Picture:
+    def _made(self, height: int, width: int) -> Picture:
         """The native engine's picture of images that have this size already."""
         try:
             steps, out = infer_specs((CenterCrop((height, width)), *_with_tensor(self.ops)))

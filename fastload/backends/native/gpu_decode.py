@@ -22,7 +22,7 @@ import torch
 from numpy.typing import NDArray
 
 from fastload import _native
-from fastload.backends.native import runner as native
+from fastload.backends.native.picture import Drawn
 
 Positions: TypeAlias = NDArray[np.int64]  # in the batch, ascending
 # Bytes of scratch memory on the GPU. A batch of 256 crops of ImageNet's images takes 0.25 GB.
@@ -67,7 +67,7 @@ class GpuDecode:
         self.pinned = device.type == "cuda"
         self.decoded = 0  # images that went to the GPU
 
-    def prepare(self, job: _native.Job, drawn: list[native.Drawn]) -> list[Prepared]:
+    def prepare(self, job: _native.Job, drawn: list[Drawn]) -> list[Prepared]:
         """Divide a drawn batch and start packing; the job's `run` then passes over the GPU's
         samples. Waits, without the GIL, until the pool has looked at every sample (30 to 100 us
         each, before all other tasks), not for the packing.

@@ -123,13 +123,14 @@ def _rotate(op: Program, degrees: Floats, sizes: Ints, at: Bools, filters: Float
         -sin * -x + cos * -y + 0.0 + y,
     )
     square = height == width
-    for angle, possible, exact in (
+    turns: tuple[tuple[float, Array | bool, tuple[ArrayLike, ...]], ...] = (
         (0.0, True, (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)),
         (180.0, True, (-1.0, 0.0, width, 0.0, -1.0, height)),
         (90.0, square, (0.0, -1.0, width, 1.0, 0.0, 0.0)),
         (270.0, square, (0.0, 1.0, 0.0, -1.0, 0.0, height)),
-    ):
-        moves = at & (degrees == angle) & possible
+    )
+    for angle, possible, exact in turns:
+        moves: Bools = at & (degrees == angle) & possible
         made = tuple(np.where(moves, new, old) for new, old in zip(exact, made, strict=True))
         filters = np.where(moves, 0.0, filters)  # pixels only move
     return made, filters

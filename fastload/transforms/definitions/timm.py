@@ -177,7 +177,9 @@ def filter_numbers(interpolation: str, u: Floats) -> Floats:
     """PIL's filter numbers in the shape of u."""
     if interpolation != "random":
         return np.full(u.shape, float(filter_number(interpolation)))
-    return look_up([float(filter_number(name)) for name in RANDOM], pick(u, len(RANDOM)))
+    numbers = [float(filter_number(name)) for name in RANDOM]
+    drawn: Floats = look_up(numbers, pick(u, len(RANDOM)))
+    return drawn
 
 
 def interpolation_problems(interpolation: str) -> list[str]:
