@@ -77,7 +77,7 @@ int64_t thread_cpu_ns() noexcept {
 SignalsBlocked::SignalsBlocked() {
   static_assert(sizeof(sigset_t) <= sizeof before_);
   sigset_t all;
-  ::sigfillset(&all);
+  sigfillset(&all);  // a macro on macOS
   ::pthread_sigmask(SIG_SETMASK, &all, new (before_) sigset_t);
 }
 
