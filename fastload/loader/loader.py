@@ -265,7 +265,8 @@ class DataLoader(BaseLoader[T_co]):
             possible_images_per_s (of the native threads, while they worked; None where others make
             the batches), elapsed_s, wait_s (inside next()), queue_depth (batches that were done
             when one was asked for, mean), bad_samples (errors raised), fallbacks (why not natively)
-            and stages, of native threads: samples, wall_s and cpu_s of each.
+            and stages, of native threads: samples, wall_s and cpu_s of each. Of a data set in a
+            store also store: its URL, requests, retries, bytes, waited_s and more.
         """
         return explaining.stats(self)
 

@@ -17,6 +17,7 @@ from fastload.lowering.names import Reasons, altered, attribute, image_backend, 
 from fastload.lowering.rows import plain_paths, whole
 from fastload.plan.pipeline import Pipeline
 from fastload.sources import FileSource, Source, seek
+from fastload.sources.base import remote
 from fastload.transforms import ToImage
 
 Lowered = tuple[Pipeline | None, Reasons]
@@ -153,6 +154,8 @@ def _concat(dataset: ConcatDataset[object]) -> Lowered:
     )
     if not reasons and any(pipeline.pictures != pipelines[0].pictures for pipeline in pipelines):
         reasons.append("ConcatDataset has parts with different transforms")
+    if any(remote(pipeline.source) for pipeline in pipelines):
+        reasons.append("ConcatDataset has parts that lie in a store, which are read one at a time")
     if reasons:
         return None, reasons
     return replace(
