@@ -24,7 +24,7 @@ from fastload.errors import BackendError, DeviceMemoryError
 from fastload.plan.bad_samples import Report
 from fastload.plan.placement import HOST, Chooser, Placement
 from fastload.plan.plan import targets
-from fastload.sources.base import Location
+from fastload.sources.base import Location, remote
 from fastload.sources.collect import Indexes
 from fastload.sources.seek_views import View
 from fastload.spec import Array, Longs, Work
@@ -84,7 +84,13 @@ class NativeEngine(Engine):
         return self.chooser
 
     def stats(self) -> dict[str, tuple[int, int, int]]:
-        return {} if self.forked else self.pool.stats()
+        """Waits for a store are reading, which holds up every thread."""
+        stats = {} if self.forked else self.pool.stats()
+        if "read" in stats and (far := remote(self.runner.plan.source)) is not None:
+            samples, wall, cpu = stats["read"]
+            waited = far.access.store.traffic.waited_s * max(1, self.pool.threads)
+            stats["read"] = samples, wall + int(waited * 1e9), cpu
+        return stats
 
     def ways(self) -> dict[str, int]:
         return {} if self.forked else self.pool.ways()

@@ -17,8 +17,8 @@ from fastload.errors import FastloadError
 from fastload.loader import arguments, explaining, iterators, lazy_images, native, routing, sizes
 from fastload.loader.base import BaseLoader, T_co
 from fastload.loader.options import LoaderOptions
-from fastload.order import blocks, epochs
-from fastload.order.samplers import ShuffleSampler
+from fastload.order import epochs
+from fastload.order.choosing import own_order
 from fastload.plan.plan import Plan
 from fastload.spec import Json
 from fastload.state import resume as state
@@ -160,7 +160,7 @@ class DataLoader(BaseLoader[T_co]):
             bad_samples=None if bad_samples is None else os.fspath(bad_samples),
         )  # fmt: skip
         options.check(dataset)
-        sampler, shuffle = _own_order(dataset, shuffle, sampler, seed, generator)
+        sampler, shuffle = own_order(dataset, shuffle, sampler, seed, generator)
         super().__init__(
             dataset, batch_size, shuffle, sampler, batch_sampler,
             arguments.worker_count(num_workers), collate_fn, pin_memory, drop_last, timeout,
@@ -258,7 +258,8 @@ class DataLoader(BaseLoader[T_co]):
             possible_images_per_s (of the native threads, while they worked; None where others make
             the batches), elapsed_s, wait_s (inside next()), queue_depth (batches that were done
             when one was asked for, mean), bad_samples (errors raised), fallbacks (why not natively)
-            and stages, of native threads: samples, wall_s and cpu_s of each.
+            and stages, of native threads: samples, wall_s and cpu_s of each. Of a data set in a
+            store also store: its URL, requests, retries, bytes, waited_s and more.
         """
         return explaining.stats(self)
 
@@ -283,22 +284,6 @@ class DataLoader(BaseLoader[T_co]):
         self._engine, self._sizes, self._steps = None, set(), sizes.count_steps(self)
         if before.backend is not None or self._route.backend is not None:
             self._iterator = None  # PyTorch's persistent workers stay, as they do in PyTorch
-
-
-def _own_order(
-    dataset: Any, shuffle: bool | None, sampler: Any, seed: int | None, generator: Any
-) -> tuple[Any, bool | None]:
-    """The sampler and `shuffle` that PyTorch's class is given: fastload's own sampler where a seed
-    fixes the order, or where samples of a store are not to be one request each.
-    """
-    if not shuffle or sampler is not None:
-        return sampler, shuffle
-    streams = isinstance(dataset, torch.utils.data.IterableDataset)  # these have no length
-    if seed is not None and not streams:
-        return ShuffleSampler(dataset, seed), None
-    if blocks.of_data(dataset, None):
-        return ShuffleSampler(dataset, rng.draw_seed(generator)), None
-    return sampler, shuffle
 
 
 __all__ = ["DataLoader", "FastloadError"]

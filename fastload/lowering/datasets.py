@@ -18,6 +18,7 @@ from fastload.lowering.rows import plain_paths, whole
 from fastload.plan import forms
 from fastload.plan.pipeline import Pipeline
 from fastload.sources import ArraySource, FileSource, Source, seek
+from fastload.sources.base import remote
 from fastload.transforms import ToImage
 
 Lowered = tuple[Pipeline | None, Reasons]
@@ -168,6 +169,8 @@ def _concat(dataset: ConcatDataset[object]) -> Lowered:
         (one.pictures, one.form) != (pipelines[0].pictures, pipelines[0].form) for one in pipelines
     ):
         reasons.append("ConcatDataset has parts with different transforms")
+    if any(remote(pipeline.source) for pipeline in pipelines):
+        reasons.append("ConcatDataset has parts that lie in a store, which are read one at a time")
     if reasons:
         return None, reasons
     return replace(

@@ -105,7 +105,7 @@ def of_data(data: object, window: int | None) -> Blocks | None:
     """
     source: Source | None = getattr(getattr(data, "pipeline", None), "source", None)
     far = None if source is None else remote(source)
-    if far is None:
+    if far is None or far.samples is None:
         return None
     if window is None:
         window = 0 if far.access.fits else far.access.ahead_bytes // SHARE

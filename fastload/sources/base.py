@@ -1,5 +1,6 @@
 """What a source is: where encoded samples lie. Reading is random access; nothing is unpickled."""
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
@@ -126,8 +127,9 @@ class Remote(Protocol):
     def cells(self, samples: Longs) -> Longs:
         """Their numbers in the store's order, in which they are cut."""
 
-    def samples(self, cells: Longs) -> Longs:
-        """The other way round."""
+    @property
+    def samples(self) -> Callable[[Longs], Longs] | None:
+        """The other way round; None where not each cell is one of its samples."""
 
 
 def remote(source: Source) -> Remote | None:

@@ -5,6 +5,7 @@ through the cache.
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -82,10 +83,9 @@ class RemoteSamples:
         return samples if self._cell_of is None else self._cell_of[samples]
 
     def samples(self, cells: Longs) -> Longs:
-        """The other way round."""
         return cells if self._cell_of is None else self._row_of[cells]
 
-    @property
+    @cached_property
     def _row_of(self) -> Longs:
         assert self._cell_of is not None
         rows = np.empty_like(self._cell_of)

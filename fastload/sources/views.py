@@ -2,13 +2,17 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fastload import _native
-from fastload.sources.base import Location, Seek, Source, raw_pixels
+from fastload.sources.base import Location, Remote, Seek, Source, raw_pixels, remote
 from fastload.spec import Longs, Pixels
+
+if TYPE_CHECKING:
+    from fastload.remote.access import Access
 
 FEW = 256  # files that are kept open
 
@@ -51,6 +55,27 @@ class Subset:
 
     def name(self, sample: int) -> str:
         return self.base.name(int(self.indices[sample]))
+
+    @property
+    def remote(self) -> "_SomeOf | None":
+        far = remote(self.base)
+        return None if far is None else _SomeOf(far, self.indices)
+
+
+@dataclass(frozen=True)
+class _SomeOf:
+    """Some samples of a data set in a store."""
+
+    base: Remote
+    indices: Longs
+    samples: None = None
+
+    @property
+    def access(self) -> "Access":
+        return self.base.access
+
+    def cells(self, samples: Longs) -> Longs:
+        return self.base.cells(self.indices[samples])
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from fastload.backends.dali.line import Line, Output, Pipeline, Source
 from fastload.errors import BackendError, SampleError
 from fastload.plan.bad_samples import Report
 from fastload.plan.plan import Plan, mix_records, targets
+from fastload.sources.base import remote
 from fastload.spec import Work
 from fastload.transforms.reference.mix import mix
 
@@ -64,6 +65,8 @@ class DaliEngine(Engine):
 
     def begin(self, work: Work) -> _native.Job:
         source = self.plan.source
+        if (far := remote(source)) is not None:
+            far.access.wait(far.cells(work.samples))
         location = source.locate(work.samples)
         return self.pool.fetch(source.files, *location[:4], raw=location.raw)
 
