@@ -30,7 +30,7 @@ class Memory(NamedTuple):
     """Images that are pixels in memory: uint8 [M, H, W, 3], and which of them N samples are."""
 
     images: Pixels
-    index: Longs
+    which: Longs
 
 
 class SeekFile(Protocol):

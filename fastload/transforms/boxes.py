@@ -34,8 +34,9 @@ def crop_boxes(
     left = np.floor(u[..., 3] * (full_w - width + 1))
     fits: Array = (width > 0) & (width <= full_w) & (height > 0) & (height <= full_h)
     tries = np.stack([top, left, height, width], axis=-1)
-    first = np.take_along_axis(tries, fits.argmax(axis=1)[:, None, None], axis=1)[:, 0]
-    out: Floats = np.where(fits.any(axis=1)[:, None], first, _centre_boxes(sizes, ratio))
+    chosen = np.argmax(fits, axis=1)[:, None, None]
+    first = np.take_along_axis(tries, chosen, axis=1)[:, 0]
+    out: Floats = np.where(np.any(fits, axis=1)[:, None], first, _centre_boxes(sizes, ratio))
     return out.astype(np.int32)
 
 
