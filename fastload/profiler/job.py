@@ -250,11 +250,11 @@ def _with_remedies(
     priced, skipped, failed = remedies.price(
         useful, lambda: _loader(job, pipeline, backend), make, budget, on_done
     )
-    priced = (*first, *priced)
     if job.verify:
         priced = remedies.verify(
             priced, lambda other: Ladder(make(other), _step(job, pipeline)), budget, on_done
         )
+    priced = (*first, *priced)  # an index of some images is no loader to train with
     late = (f"for want of time (--seconds): {', '.join(skipped)}",) if skipped else ()
     found = replace(report, remedies=priced, not_measured=late + failed + report.not_measured)
     if not plain:

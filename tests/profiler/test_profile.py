@@ -144,10 +144,10 @@ def test_a_backend_that_cannot_or_fails_ends_no_profile(run, photos, monkeypatch
 
     real = job._loader
 
-    def loader(given, pipeline, backend, schedule=None):
+    def loader(given, pipeline, backend, schedule=None, **more):
         if backend == "broken":
             raise RuntimeError("Critical error in pipeline:\nno memory")
-        return real(given, pipeline, backend, schedule)
+        return real(given, pipeline, backend, schedule, **more)
 
     monkeypatch.setattr(job, "_loader", loader)
     monkeypatch.setitem(
