@@ -26,10 +26,11 @@ from fastload.engine.flight import (
     ReadyOrError,
     Started,
     StartedOrError,
+    come,
 )
 from fastload.engine.sending import Sender
 from fastload.errors import BackendError, HostMemoryError
-from fastload.sources.base import Location, remote
+from fastload.sources.base import Location
 from fastload.sources.seek_views import ReadOnly, View
 from fastload.spec import Work
 from fastload.system import room
@@ -277,15 +278,6 @@ def _start(engine: BatchMaker, feed: Feed, reading: Reading, most: int) -> None:
             if feed.stopped.is_set():
                 return
         feed.started.put(item if isinstance(item, Exception) else attempt(engine.start, *item))
-
-
-def come(engine: BatchMaker, work: Work, seconds: float) -> bool:
-    """Whether a batch's samples are there within so long; those on the local disk always are.
-
-    Raises StoreError and CacheError.
-    """
-    far = remote(engine.runner.plan.source)
-    return far is None or far.access.wait(far.cells(work.samples), seconds)
 
 
 def _begin(

@@ -17,8 +17,8 @@ from fastload.errors import FastloadError
 from fastload.loader import arguments, explaining, iterators, lazy_images, native, routing, sizes
 from fastload.loader.base import BaseLoader, T_co
 from fastload.loader.options import LoaderOptions
-from fastload.order import blocks, epochs
-from fastload.order.samplers import ShuffleSampler
+from fastload.order import epochs
+from fastload.order.samplers import shuffling
 from fastload.plan.plan import Plan
 from fastload.spec import Json
 from fastload.state import resume as state
@@ -161,13 +161,9 @@ class DataLoader(BaseLoader[T_co]):
         )  # fmt: skip
         options.check(dataset)
         streams = isinstance(dataset, torch.utils.data.IterableDataset)
-        if seed is not None and shuffle and sampler is None and not streams:
-            # It has a length: it is no IterableDataset.
-            sampler, shuffle = ShuffleSampler(dataset, seed), None  # type: ignore[arg-type]
-        elif shuffle and sampler is None and blocks.of_data(dataset, None):
-            # Read in any order, every sample would be a request in each epoch.
-            drawn = rng.draw_seed(generator)
-            sampler, shuffle = ShuffleSampler(dataset, drawn), None  # type: ignore[arg-type]
+        if shuffle and sampler is None and not streams:
+            sampler = shuffling(dataset, seed, generator)
+            shuffle = None if sampler else shuffle
         super().__init__(
             dataset, batch_size, shuffle, sampler, batch_sampler,
             arguments.worker_count(num_workers), collate_fn, pin_memory, drop_last, timeout,

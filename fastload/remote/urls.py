@@ -1,7 +1,7 @@
 """URLs of data sets: which there are, and how they are shown.
 
 A URL may hold a user name, a password or a signed query. The library that reads it gets these;
-messages, logs, names in the cache and pickled states of loaders never do.
+messages, logs, names in the cache and states of loaders never do.
 """
 
 import hashlib
