@@ -101,6 +101,11 @@ def parse(text: str) -> Url:
     return Url(scheme, host, path.strip("/"), text)
 
 
+def public(path: str) -> str:
+    """A path as it is; a URL as it is shown."""
+    return parse(path).shown if is_url(path) else path
+
+
 def local(path: str) -> str:
     """The path of a `file://` URL; any other text as it is."""
     return unquote(path.removeprefix("file://")) if path.startswith("file://") else path
