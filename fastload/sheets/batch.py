@@ -195,8 +195,8 @@ class Epoch(Batches):
         count = len(self.plan.source)
         if not 0 <= sample < count:
             raise UsageError(
-                f"replay: --sample is {sample}, want 0 to {count - 1} ({public(self.run.data)} has {count} "
-                "images)"
+                f"replay: --sample is {sample}, want 0 to {count - 1} ({public(self.run.data)} has "
+                f"{count} images)"
             )
         for work in self.works():
             positions = np.flatnonzero(work.samples == sample)
