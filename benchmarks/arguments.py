@@ -59,7 +59,6 @@ def add_on_stored_files(verbs: "Verbs", measuring: Parser) -> None:
     """What depends on where and how images are stored."""
     add_ffcv(verbs, measuring)
     add_storage(verbs, measuring)
-    add_remote(verbs, measuring)
     add_convert(verbs, measuring)
 
 
@@ -82,25 +81,13 @@ def add_ffcv(verbs: "Verbs", measuring: Parser) -> None:
 
 
 def add_storage(verbs: "Verbs", measuring: Parser) -> None:
-    stored = verbs.add_parser(
-        "storage",
-        parents=[measuring],
-        help="fastload against PyTorch's DataLoader on cold and on slow storage",
-    )
-    add_data(stored)
-    add_workers(stored)
-    stored.set_defaults(run=runs.run_storage)
-
-
-def add_remote(verbs: "Verbs", measuring: Parser) -> None:
-    far = verbs.add_parser(
-        "remote",
-        parents=[measuring],
-        help="fastload over a web server with 50 ms and 1 Gbit/s, against the local disk",
-    )
-    add_data(far)
-    add_workers(far)
-    far.set_defaults(run=runs.run_remote)
+    slow = "fastload against PyTorch's DataLoader on cold and on slow storage"
+    far = "fastload over a web server with 50 ms and 1 Gbit/s, against the local disk"
+    for name, what, run in (("storage", slow, runs.run_storage), ("remote", far, runs.run_remote)):
+        stored = verbs.add_parser(name, parents=[measuring], help=what)
+        add_data(stored)
+        add_workers(stored)
+        stored.set_defaults(run=run)
 
 
 def add_convert(verbs: "Verbs", measuring: Parser) -> None:

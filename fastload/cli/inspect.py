@@ -9,6 +9,7 @@ from fastload.cli.output import JsonTo, emit, room, table
 from fastload.cli.verbs import Verb, old_names
 from fastload.errors import UsageError
 from fastload.files.formats import summary_of
+from fastload.remote.urls import public
 
 if TYPE_CHECKING:
     from fastload.conversion.inspect import Facts
@@ -50,7 +51,7 @@ def inspect(
     emit(
         facts.as_dict(),
         json_to,
-        Text(readable(path)),
+        Text(readable(public(path))),
         table(("", ""), _rows(facts)),
         spreads,
         *warnings,

@@ -10,6 +10,7 @@ from fastload.cli import output
 from fastload.cli.output import DATA
 from fastload.cli.verbs import RECIPES, USAGE, Verb, unknown_word, words
 from fastload.errors import UsageError
+from fastload.remote.urls import public
 
 if TYPE_CHECKING:
     from fastload.sheets.batch import Epoch, Shown
@@ -136,7 +137,12 @@ def refuse(wrong: list[str], out: str | None) -> None:
 def head(batches: "Epoch") -> dict[str, object]:
     """What a batch depends on, for --json."""
     run = batches.run
-    facts = {"data": run.data, "recipe": run.recipe.name, "seed": run.seed, "epoch": run.epoch}
+    facts = {
+        "data": public(run.data),
+        "recipe": run.recipe.name,
+        "seed": run.seed,
+        "epoch": run.epoch,
+    }
     return {**facts, "batch_size": run.batch_size, "backend": batches.backend}
 
 
@@ -157,4 +163,4 @@ def _sheet(batches: "Epoch", step: int, count: int, shown: "list[Shown]") -> "Sh
         where(batches, step),
         f"Left the original, right what the model gets, de-normalised{few}.",
     )
-    return Sheet(f"fastload show {batches.run.data}", notes, cards(shown))
+    return Sheet(f"fastload show {public(batches.run.data)}", notes, cards(shown))

@@ -8,6 +8,7 @@ from rich.text import Text
 from fastload.cli.output import JsonTo, Threads, emit, meter, table
 from fastload.cli.verbs import Verb
 from fastload.errors import grouped
+from fastload.remote.urls import public
 
 SHOWN = 50  # damages on the terminal; all are in the JSON
 
@@ -36,7 +37,7 @@ def verify(
     with meter("verify", 0 if isinstance(prepared, checker.Damaged) else len(prepared)) as advance:
         report = checker.verify(prepared, workers, advance)
     result = {
-        "path": path, "kind": report.kind, "files": report.files, "samples": report.samples,
+        "path": public(path), "kind": report.kind, "files": report.files, "samples": report.samples,
         "bytes": report.bytes,
         "ok": not report.damages, "damages": [damage._asdict() for damage in report.damages],
     }  # fmt: skip
@@ -51,6 +52,6 @@ def verify(
         ("read", human(report.bytes)),
         ("result", verdict),
     ]
-    emit(result, json_to, *lines, Text(readable(path)), table(("verified", ""), rows))
+    emit(result, json_to, *lines, Text(readable(public(path))), table(("verified", ""), rows))
     if report.damages:
         raise typer.Exit(1)

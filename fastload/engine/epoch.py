@@ -17,7 +17,6 @@ from typing import ParamSpec, TypeAlias, TypeVar
 from fastload.attach import taken
 from fastload.backends.base import Batch, WorkOrError
 from fastload.engine import ending, waits
-from fastload.engine.arriving import come
 from fastload.engine.flight import (
     BatchMaker,
     Begun,
@@ -27,6 +26,7 @@ from fastload.engine.flight import (
     ReadyOrError,
     Started,
     StartedOrError,
+    come,
 )
 from fastload.engine.sending import Sender
 from fastload.errors import BackendError, HostMemoryError

@@ -21,7 +21,7 @@ from fastload.engine.pace import Pace
 from fastload.engine.uploading import Decoded, Sent, Uploader
 from fastload.plan.bad_samples import Report
 from fastload.plan.placement import Placement
-from fastload.sources.base import Location
+from fastload.sources.base import Location, remote
 from fastload.sources.seek_views import View
 from fastload.spec import Work
 
@@ -133,3 +133,12 @@ class BatchMaker(Protocol):
     def settle(self, launched: Ready | Launched) -> Ready: ...
     def finish(self, started: Started | Ready, on_bad: Callable[[Report], object]) -> Batch: ...
     def running(self) -> list[tuple[str, str, float]]: ...
+
+
+def come(engine: BatchMaker, work: Work, seconds: float) -> bool:
+    """Whether a batch's samples are there within so long; those on the local disk always are.
+
+    Raises StoreError and CacheError.
+    """
+    far = remote(engine.runner.plan.source)
+    return far is None or far.access.wait(far.cells(work.samples), seconds)

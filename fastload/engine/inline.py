@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 from fastload.backends.base import Batch, WorkOrError
-from fastload.engine.arriving import come
-from fastload.engine.flight import BatchMaker
+from fastload.engine.flight import BatchMaker, come
 from fastload.sources.seek_views import ReadOnly, View
 from fastload.system import room
+
+FOREVER = 1e9  # s
 
 
 class Inline:
@@ -32,7 +33,7 @@ class Inline:
         room.check("a batch")
         if self.engine.forked:
             self.engine, self.seek = self.engine.again(), ReadOnly(self.seek)
-        come(self.engine, work)
+        come(self.engine, work, FOREVER)
         engine, location = self.engine, self.engine.runner.plan.source.locate(work.samples)
         return engine.finish(engine.start(engine.begin(work, location, self.seek)), self.on_bad)
 

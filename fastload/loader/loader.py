@@ -18,7 +18,7 @@ from fastload.loader import arguments, explaining, iterators, lazy_images, nativ
 from fastload.loader.base import BaseLoader, T_co
 from fastload.loader.options import LoaderOptions
 from fastload.order import epochs
-from fastload.order.choosing import own_order
+from fastload.order.samplers import shuffling
 from fastload.plan.plan import Plan
 from fastload.spec import Json
 from fastload.state import resume as state
@@ -160,7 +160,10 @@ class DataLoader(BaseLoader[T_co]):
             bad_samples=None if bad_samples is None else os.fspath(bad_samples),
         )  # fmt: skip
         options.check(dataset)
-        sampler, shuffle = own_order(dataset, shuffle, sampler, seed, generator)
+        streams = isinstance(dataset, torch.utils.data.IterableDataset)
+        if shuffle and sampler is None and not streams:
+            sampler = shuffling(dataset, seed, generator)
+            shuffle = None if sampler else shuffle
         super().__init__(
             dataset, batch_size, shuffle, sampler, batch_sampler,
             arguments.worker_count(num_workers), collate_fn, pin_memory, drop_last, timeout,

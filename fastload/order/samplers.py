@@ -144,6 +144,18 @@ class ShuffleSampler(torch.utils.data.Sampler[int]):
         return [text for good, text in checks if not good]
 
 
+def shuffling(
+    data: object, seed: int | None, generator: torch.Generator | None
+) -> ShuffleSampler | None:
+    """The order that `shuffle=True` means for a data set with a length; None: PyTorch's own."""
+    sized: Sized = data  # type: ignore[assignment]  # no IterableDataset
+    if seed is not None:
+        return ShuffleSampler(sized, seed)
+    # Read in any order, every sample in a store would be a request in each epoch.
+    in_blocks = blocks.of_data(data, None)
+    return ShuffleSampler(sized, rng.draw_seed(generator)) if in_blocks else None
+
+
 def order(
     batches: object, first: int = 0, draw: Callable[[], int] = lambda: rng.draw_seed(None)
 ) -> Iterator[Longs] | None:

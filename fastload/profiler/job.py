@@ -39,6 +39,7 @@ from fastload.profiler.steps import EmulatedStep, RecipeStep
 from fastload.profiler.verdict import GPU, decide
 from fastload.progressive import PerEpoch
 from fastload.recipes import Recipe
+from fastload.remote.urls import public
 from fastload.system.machine import usable_cores
 
 CACHE, WORKERS = "cold page cache (--cold)", "other numbers of workers (--sweep)"
@@ -162,7 +163,7 @@ def _measure(
         costs, how = stages.replay(planned, REPLAY * job.seconds), stages.REPLAYED
     by_size = _by_size(job, pipeline, backend, step, budget, on_done)
     setting = Setting(
-        job.recipe.name, job.data, len(pipeline.source), backend, (), job.workers,
+        job.recipe.name, public(job.data), len(pipeline.source), backend, (), job.workers,
         _batch(job, backend), planned.out.height, planned.out.width, job.device,
     )  # fmt: skip
     facts = StepFacts(step.kind, job.rate, job.rate_note or step.note)

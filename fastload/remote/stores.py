@@ -8,7 +8,8 @@ import itertools
 import os
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
@@ -61,6 +62,16 @@ class Store:
         from fastload.remote import by_fsspec
 
         return by_fsspec.Objects(self.url, self.options)
+
+    @contextmanager
+    def impatient(self, seconds: float) -> Iterator[None]:
+        """Requests are not tried again for longer than that; for who is alone with the store."""
+        before, _ = self.deadline, self.backend
+        self.deadline = min(seconds, before)
+        try:
+            yield
+        finally:
+            self.deadline = before
 
     def shown(self, key: str) -> str:
         """An object as messages name it."""

@@ -1,7 +1,7 @@
 """URLs of data sets: which there are, and how they are shown.
 
 A URL may hold a user name, a password or a signed query. The library that reads it gets these;
-messages, logs, names in the cache and pickled states of loaders never do.
+messages, logs, names in the cache and states of loaders never do.
 """
 
 import hashlib
@@ -99,6 +99,11 @@ def parse(text: str) -> Url:
     if not host:
         raise SourceError(f"{scheme}://…: names no bucket or server; write {scheme}://NAME/PATH")
     return Url(scheme, host, path.strip("/"), text)
+
+
+def public(path: str) -> str:
+    """A path as it is; a URL as it is shown."""
+    return parse(path).shown if is_url(path) else path
 
 
 def local(path: str) -> str:

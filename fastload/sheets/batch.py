@@ -13,6 +13,7 @@ from fastload.errors import UsageError
 from fastload.loader import DataLoader
 from fastload.plan.plan import Plan, mix_records
 from fastload.recipes import Recipe
+from fastload.remote.urls import public
 from fastload.sheets import log
 from fastload.sheets.pixels import denormalised, picture
 from fastload.sources import raw_pixels, read
@@ -194,8 +195,8 @@ class Epoch(Batches):
         count = len(self.plan.source)
         if not 0 <= sample < count:
             raise UsageError(
-                f"replay: --sample is {sample}, want 0 to {count - 1} ({self.run.data} has {count} "
-                "images)"
+                f"replay: --sample is {sample}, want 0 to {count - 1} ({public(self.run.data)} has "
+                f"{count} images)"
             )
         for work in self.works():
             positions = np.flatnonzero(work.samples == sample)

@@ -27,6 +27,7 @@ from fastload.system import limits
 
 PIECE = 8 << 20  # bytes of the index in one request
 AT_ONCE = 8  # such requests
+OPENING = 30.0  # s until a store that does not answer is an error; later ones may take longer
 TRIES = 5  # where what came is not what its checksum says
 
 
@@ -100,7 +101,8 @@ def load(text: str, settings: Settings) -> RemoteShards | None:
     """
     url = parse(text)
     store = Store(url, settings.options, settings.deadline, settings.max_bandwidth)
-    found = _checked_sums(store)
+    with store.impatient(OPENING):
+        found = _checked_sums(store)
     if found is None:
         return None
     said, parsed = found

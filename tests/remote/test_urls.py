@@ -7,7 +7,7 @@ import pytest
 from fastload.errors import SourceError, UsageError
 from fastload.remote.access import Settings
 from fastload.remote.stores import Store
-from fastload.remote.urls import is_url, local, of_path, parse
+from fastload.remote.urls import is_url, local, of_path, parse, public
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,11 @@ def test_a_url_is_shown_without_what_may_be_secret(text, shown):
     for word in ("word", "secret", "versionId"):
         assert word not in repr(url)
         assert word not in repr(Store(url, {"secret_access_key": "word"}))
+
+
+def test_verbs_print_no_secret():
+    assert public("https://u:word@host/a?sig=secret") == "https://host/a"
+    assert public("train/a?b") == "train/a?b"
 
 
 def test_what_a_user_gives_is_never_printed():
