@@ -61,6 +61,10 @@ _ALL: dict[str, tuple[tuple[str, float, float, bool], ...]] = {
         ("radius across", 0.0, 127.0, False), ("radius down", 0.0, 127.0, False),
         ("repetitions", 1.0, 16.0, True),
     ),
+    "Border": (
+        ("kind", 0.0, 3.0, True),
+        *((name, 0.0, 32767.0, True) for name in ("top", "left", "height", "width")),
+    ),
     "Start": (),
     "Add": _WEIGHT,
     "Sum": (),
@@ -69,6 +73,9 @@ _ALL: dict[str, tuple[tuple[str, float, float, bool], ...]] = {
     "Custom": (("function", 0.0, 1e9, True), ("key", 0.0, 4294967295.0, True)),
 }  # fmt: skip
 INSTRUCTIONS, ARGUMENTS = tuple(_ALL), tuple(_ALL.values())
+# What the reference draws is drawn by NumPy: nothing is recorded.
+DRAW_STEPS: tuple[str, ...] = ()
+DRAW_MATH: tuple[str, ...] = ()
 
 
 class _Absent:

@@ -12,7 +12,7 @@ from typing import cast
 
 import numpy as np
 import torch
-from torch.utils.data import BatchSampler
+from torch.utils.data import BatchSampler, dataloader
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from fastload.backends.base import Batch, Engine, WorkOrError
@@ -57,8 +57,7 @@ class Native(Reseeded):
     def _open(self, loader: BaseLoader[object]) -> None:
         self._meter, self._progress = loader._meter, loader._progress
         self._last = time.perf_counter()
-        # Not where a profiler has put its own in that place
-        self._as_torchs = _BaseDataLoaderIter.__next__.__module__ == _BaseDataLoaderIter.__module__
+        self._as_torchs = _as_torch_wrote_it(_BaseDataLoaderIter.__next__)
         self._split = distributed.split(loader)[0] > 1
         room.check("an epoch")
         with room.Told():
@@ -168,6 +167,12 @@ def _ready(loader: BaseLoader[object]) -> tuple[Engine, Plan, BadSamples]:
         loader._engine = loader._make_engine(loader._route)
         loader._bad = BadSamples(plan.source, loader.bad_samples, loader.max_bad)
     return loader._engine, plan, loader._bad
+
+
+def _as_torch_wrote_it(method: object) -> bool:
+    """Not where a profiler, or somebody else, has put a function of its own in that place."""
+    code = getattr(method, "__code__", None)
+    return code is not None and code.co_filename == dataloader.__file__
 
 
 def works(

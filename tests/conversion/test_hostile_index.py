@@ -116,7 +116,7 @@ def test_signed_mutations_never_crash(data):
 
 
 def read_all(source):
-    file, offset, size, _, seek, _ = source.locate(np.arange(len(source)))
+    file, offset, size, _, seek, *_ = source.locate(np.arange(len(source)))
     for sample in range(len(source)):
         source.files.read(int(file[sample]), int(offset[sample]), int(size[sample]))
         source.name(sample)
@@ -208,7 +208,7 @@ def test_a_large_index_opens(tmp_path):
     assert len(source) == count
     np.testing.assert_array_equal(source.labels, columns["label"])
     chosen = np.random.default_rng(0).permutation(count)
-    file, offset, size, checksum, seek, _ = source.locate(chosen)
+    file, offset, size, checksum, seek, *_ = source.locate(chosen)
     assert seek is None
     for got, name in ((file, "shard"), (offset, "offset"), (size, "size"), (checksum, "checksum")):
         np.testing.assert_array_equal(got, columns[name][chosen])

@@ -93,7 +93,7 @@ def test_launches_that_cannot_work_are_refused(arguments, text):
         (
             np.full((2, 1, 13), 99.0),
             (5, 7),
-            "DevicePrograms: programs[0][0]: code (got 99, want a whole number, 0..24)",
+            "DevicePrograms: programs[0][0]: code (got 99, want a whole number, 0..25)",
         ),
         (
             np.zeros((2, 1, 12)),

@@ -179,10 +179,10 @@ def test_no_instruction_gives_a_copy():
 @pytest.mark.parametrize(
     ("row", "text"),
     [
-        ([99], "code (got 99, want a whole number, 0..24)"),
-        ([-1], "code (got -1, want a whole number, 0..24)"),
-        ([0.5], "code (got 0.5, want a whole number, 0..24)"),
-        ([np.nan], "code (got nan, want a whole number, 0..24)"),
+        ([99], "code (got 99, want a whole number, 0..25)"),
+        ([-1], "code (got -1, want a whole number, 0..25)"),
+        ([0.5], "code (got 0.5, want a whole number, 0..25)"),
+        ([np.nan], "code (got nan, want a whole number, 0..25)"),
         ([0, 3], "filter (got 3, want a whole number, 0..2)"),
         ([0, 0, 0, 256], "fill (got 256, want a whole number, 0..255)"),
         (instruction("Brightness", np.inf), "factor (got inf, want -1000000..1000000)"),

@@ -214,7 +214,7 @@ BAD = [
     ({"programs": np.zeros((3, 1, 12))}, "programs: shape (got [3, 1, 12], want [3, any, 13])"),
     ({"programs": np.zeros((3, 1, 13), np.float32)}, "programs: dtype (got float32, want float64)"),
     ({"programs": np.full((3, 1, 13), 77.0)},
-    "programs[0][0]: code (got 77, want a whole number, 0..24)"),
+    "programs[0][0]: code (got 77, want a whole number, 0..25)"),
     ({"programs": np.tile(instruction("GaussianBlur", 1, 49, 1, 1), (3, 1, 1))},
      "programs[0][0]: taps down (got 49, want at most 47 on this image)"),
     ({"rows": ROWS}, "rows and columns (got rows only, want both or neither)"),

@@ -118,7 +118,7 @@ def test_arguments_are_the_extensions():
         alone = row_words([CODE[name], 0.5, 0]) == ("" if name == "Identity" else name)
         assert alone == (not arguments)
     whole = {name for name in CODES if instructions.WHOLE[CODE[name]]}
-    assert whole == {"Posterize", "SolarizeAdd", "Custom"}
+    assert whole == {"Border", "Custom", "Posterize", "SolarizeAdd"}
 
 
 def test_every_code_is_drawn_or_written_by_the_engine():
