@@ -63,10 +63,10 @@ NOTES = """
 
 **A data set class of your own**, also one that extends `ImageFolder`, is read from the source of
 its `__getitem__` and `__len__`. It may look the sample up in lists, arrays, tuples and
-dictionaries, make its path of texts (`os.path.join`, f-strings, `pathlib`), open it
-(`Image.open(…).convert("RGB")`, torchvision's loaders), call transforms, and return the image or
-its views with or without one label, in a tuple, a list or a dictionary. What else it does leaves it
-to PyTorch's engine, and `loader.explain()` says what that is.
+dictionaries. It may make its path of texts (`os.path.join`, f-strings, `pathlib`), and open it
+(`Image.open(…).convert("RGB")`, torchvision's loaders). It may call transforms, and return the
+image or its views, with or without one label, in a tuple, a list or a dictionary. What else it does
+leaves it to PyTorch's engine, and `loader.explain()` says what that is.
 
 timm's `create_loader`: give what it returns to `fastload.accelerate`; its `PrefetchLoader` stays
 around the loader, and normalises and erases on the device as before. timm passes over files that
@@ -101,7 +101,7 @@ def page() -> str:
     named = sorted({*ARRAYS, *(name for finders in FILES.values() for name in finders)})
     listed = ", ".join(f"`{name}`" for name in named if name != "ImageDataset")
     named_all = f"torchvision's {listed}, timm's `ImageDataset` of a folder"
-    how = wrapped(MEASURED.format(facts=footnote(measured))) if measured else ""
+    how = wrapped(MEASURED.format(facts=footnote(measured))) + "\n" if measured else ""
     return HEAD + lines + how + READ + wrapped(DATA_SETS.format(datasets=named_all)) + NOTES
 
 

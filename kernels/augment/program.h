@@ -22,32 +22,32 @@ namespace fl::augment {
   X(Invert, static_cast<uint8_t>(255 - value), )
 
 // All others. Add to Blend go on from what Start has kept: the image then, and a sum of 0.
-#define FL_OTHERS(X)                                                                             \
-  X(Contrast, {"factor", -1e6, 1e6})                                                             \
-  X(Color, {"factor", -1e6, 1e6})                                                                \
-  X(Sharpness, {"factor", -1e6, 1e6})                                                            \
-  X(AutoContrast, )                                                                              \
-  X(Equalize, )                                                                                  \
-  /* Pillow's coefficients, output px to input px */                                             \
-  X(Affine, FL_MAP(0), FL_MAP(1), FL_MAP(2), FL_MAP(3), FL_MAP(4), FL_MAP(5))                    \
-  X(Perspective, FL_MAP(0), FL_MAP(1), FL_MAP(2), FL_MAP(3), FL_MAP(4), FL_MAP(5), FL_MAP(6),    \
-    FL_MAP(7))                                                                                   \
-  X(Grayscale, )                                                                                 \
-  X(FlipX, ) /* left-right */                                                                    \
-  X(FlipY, )                                                                                     \
-  X(GaussianBlur, {"taps across", 1, kMaxBlur, true}, {"taps down", 1, kMaxBlur, true},          \
-    {"sigma across", 1e-6, 1e6}, {"sigma down", 1e-6, 1e6}) /* sigma: px */                      \
-  X(Hue, {"turn", 0, 255, true})                            /* of 256 */                         \
-  X(BoxBlur, {"radius across", 0, kMaxBoxRadius}, {"radius down", 0, kMaxBoxRadius},             \
-    {"repetitions", 1, 16, true}) /* radius: px */                                               \
-  /* What lies around an image that stands in this one: `kind` is body/border.h's */              \
-  X(Border, {"kind", 0, 3, true}, {"top", 0, kMaxSide, true}, {"left", 0, kMaxSide, true},       \
-    {"height", 0, kMaxSide, true}, {"width", 0, kMaxSide, true}) /* px */                        \
-  X(Start, )                                                                                     \
-  X(Add, {"weight", -1e6, 1e6})   /* of the image in the sum; the image is the start again */    \
-  X(Sum, )                        /* the image is the sum, cut to uint8 */                       \
-  X(Mix, {"weight", -1e6, 1e6})   /* of the sum, against the start */                            \
-  X(Blend, {"weight", -1e6, 1e6}) /* of the image, against the start */                          \
+#define FL_OTHERS(X)                                                                          \
+  X(Contrast, {"factor", -1e6, 1e6})                                                          \
+  X(Color, {"factor", -1e6, 1e6})                                                             \
+  X(Sharpness, {"factor", -1e6, 1e6})                                                         \
+  X(AutoContrast, )                                                                           \
+  X(Equalize, )                                                                               \
+  /* Pillow's coefficients, output px to input px */                                          \
+  X(Affine, FL_MAP(0), FL_MAP(1), FL_MAP(2), FL_MAP(3), FL_MAP(4), FL_MAP(5))                 \
+  X(Perspective, FL_MAP(0), FL_MAP(1), FL_MAP(2), FL_MAP(3), FL_MAP(4), FL_MAP(5), FL_MAP(6), \
+    FL_MAP(7))                                                                                \
+  X(Grayscale, )                                                                              \
+  X(FlipX, ) /* left-right */                                                                 \
+  X(FlipY, )                                                                                  \
+  X(GaussianBlur, {"taps across", 1, kMaxBlur, true}, {"taps down", 1, kMaxBlur, true},       \
+    {"sigma across", 1e-6, 1e6}, {"sigma down", 1e-6, 1e6}) /* sigma: px */                   \
+  X(Hue, {"turn", 0, 255, true})                            /* of 256 */                      \
+  X(BoxBlur, {"radius across", 0, kMaxBoxRadius}, {"radius down", 0, kMaxBoxRadius},          \
+    {"repetitions", 1, 16, true}) /* radius: px */                                            \
+  /* What lies around an image that stands in this one: `kind` is body/border.h's */          \
+  X(Border, {"kind", 0, 3, true}, {"top", 0, kMaxSide, true}, {"left", 0, kMaxSide, true},    \
+    {"height", 0, kMaxSide, true}, {"width", 0, kMaxSide, true}) /* px */                     \
+  X(Start, )                                                                                  \
+  X(Add, {"weight", -1e6, 1e6})   /* of the image in the sum; the image is the start again */ \
+  X(Sum, )                        /* the image is the sum, cut to uint8 */                    \
+  X(Mix, {"weight", -1e6, 1e6})   /* of the sum, against the start */                         \
+  X(Blend, {"weight", -1e6, 1e6}) /* of the image, against the start */                       \
   X(Custom, {"function", 0, kFar, true}, {"key", 0, 4294967295.0, true}) /* key of its uniforms */
 
 // clang-format off

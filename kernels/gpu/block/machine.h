@@ -129,9 +129,7 @@ class Machine {
     }
   }
 
-  FL_HD void border(const Step& it) {
-    block::border(threads_, image_, height_, width_, it.op);
-  }
+  FL_HD void border(const Step& it) { block::border(threads_, image_, height_, width_, it.op); }
 
   FL_HD void start() {
     copy(threads_, image_, values_, memory_.start);
