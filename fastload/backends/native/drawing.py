@@ -1,7 +1,7 @@
 """What is drawn for the samples of a batch, folded into the kernels' records: by the ops' own
 NumPy, or by a program that was recorded from it (fastload/draws/) and gives the same bits.
 
-A recording takes some 20 ms. So the first batches of a picture are drawn by NumPy, and a loader
+A recording takes 10 to 50 ms. So the first batches of a picture are drawn by NumPy, and a loader
 that is asked for no more never records.
 """
 
