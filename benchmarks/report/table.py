@@ -52,7 +52,7 @@ def footnote(rows: Sequence[Row]) -> str:
     data = first.data
     parts = [
         f"{here['gpu']}, " * (first.benchmark == "gpu")
-        + f"{here['cpu']}, {here['cores_usable']} cores",
+        + f"{here['cpu'].replace('(R)', '')}, {here['cores_usable']} cores",
         f"{data['name']}: {data['images']} images, {data['mean_bytes']} bytes and "
         f"{data['mean_pixels']} px each on average"
         if data
