@@ -251,12 +251,8 @@ def stats(data: str, settings: Settings, common: dict[str, Any]) -> Row:
     live = iter(one)
     next(live)
     counted = Native.__new__(Native)
-    counted._batches, counted._meter, counted._last, counted._progress = (
-        _Ready(live._batches),
-        Meter(),
-        0.0,
-        live._progress,
-    )
+    counted._batches, counted._meter, counted._last = _Ready(live._batches), Meter(), 0.0
+    counted._progress, counted._plan = live._progress, live._plan
     microseconds = 1e6 * (
         seconds_per(counted._next_data) - seconds_per(partial(next, counted._batches))
     )

@@ -161,10 +161,9 @@ class Recorder:
 
     def wait(self, number: int, fetch: Callable[[], object]) -> object:
         """fetch(), timed and written down."""
-        if self._since is None:
-            self._since = (time.perf_counter(), taken.python_seconds())
         before = _event()
         start, cpu = time.perf_counter(), time.thread_time()
+        self._since = self._since or (start, taken.python_seconds())
         steps, self.steps = self.steps, 0
         try:
             batch = fetch()

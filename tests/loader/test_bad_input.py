@@ -202,6 +202,6 @@ def test_transforms_that_have_no_op_are_refused(folder):
     with pytest.raises(fastload.PipelineError) as caught:
         fastload.open(folder, [RandomResizedCrop(16), len, abs])
     assert caught.value.problems == (
-        "transform: builtins.len is not one that fastload knows",
-        "transform: builtins.abs is not one that fastload knows",
+        "transform: len is not one that fastload knows",
+        "transform: abs is not one that fastload knows",
     )

@@ -11,8 +11,9 @@ EVAL = v2.Compose([v2.Resize((12, 15)), v2.ToImage()])
 
 
 def reasons(data):
-    first, *rest = fastload.DataLoader(data, 7).explain().splitlines()
+    first, tier, *rest = fastload.DataLoader(data, 7).explain().splitlines()
     assert first == FIRST
+    assert tier.startswith("  tier 3 of 3: ")
     return [reason.strip() for reason in rest]
 
 

@@ -127,7 +127,7 @@ def test_what_cannot_be_read_is_one_line(rows, stored, make_image):
 
 def test_the_loader_points_to_it(stored):
     loader = fastload.DataLoader(stored, 4)
-    assert loader.explain().splitlines()[1] == (
+    assert loader.explain().splitlines()[2] == (
         "  data set datasets.arrow_dataset.Dataset makes rows of any kind; give its images by "
         "fastload.from_huggingface"
     )

@@ -21,6 +21,7 @@ from fastload.remote.spare import Spare
 from fastload.remote.stores import Store
 from fastload.remote.urls import of_path, parse
 from fastload.sources import read
+from tests import waiting
 from tests.conftest import TREE
 from tests.remote import kill_release
 from tests.remote.conftest import IMAGES, OPS, batches
@@ -107,7 +108,7 @@ def test_files_of_others_stay(served, layout, tmp_path):
         pass
     del access
     spare = Spare(folder)
-    assert spare.idle()
+    assert waiting.until(spare.idle)  # threads that fetched have it open until they end
     spare.remove()
     spare.close()
     assert sorted(str(each.relative_to(disk)) for each in disk.rglob("*") if each.is_file()) == [
