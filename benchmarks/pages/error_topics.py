@@ -221,6 +221,13 @@ TOPICS = (
         "Change what the text names, or keep it: the torch backend runs it with the same pixels.",
     ),
     Topic(
+        "No native engine", "BackendError", ("_native",),
+        "This installation was built without the extension, since its machine has no compiler of "
+        "C++20; or a package is missing that stands in for a part of it.",
+        "Use `backend='torch'`, which gives the same pixels and is slow. Or build fastload as "
+        "[building.md](building.md) says.",
+    ),
+    Topic(
         "DALI", "BackendError", ("backends/dali/",),
         "DALI is missing or too old, or has no operator for an op.",
         "Use `backend='native'`, or install DALI as [dali.md](dali.md) says.",
