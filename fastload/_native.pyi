@@ -573,7 +573,6 @@ class Pool:
         seek: tuple[Files, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None = None,
         collect: tuple[Collector, NDArray[np.int64], NDArray[np.int64]] | None = None,
         raw: NDArray[np.int32] | None = None,
-        memory: tuple[NDArray[np.uint8], NDArray[np.int64]] | None = None,
     ) -> Job:
         """Start reading and probing samples: arrays [N]; size -1 means the whole file; checksum is
         XXH3 of the bytes.
@@ -587,8 +586,6 @@ class Pool:
         raw: [N, 2], height and width in px of the samples that are uint8 [height, width, 3] as they
             are in the file, 0 and 0 for the others. Of raw samples only the rows under the crop are
             read, in `run`.
-        memory: uint8 [M, H, W, 3], and which of these each sample is: then nothing is read. The
-            array is kept alive by the job.
         """
 
     def lend(

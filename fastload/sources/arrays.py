@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from fastload import _native
-from fastload.sources.base import Location, Memory
+from fastload.sources.base import Location
 from fastload.spec import Longs, Pixels
 
 
@@ -33,10 +33,7 @@ class ArraySource:
 
     def locate(self, samples: Longs) -> Location:
         nothing = np.zeros_like(samples)
-        images = self.images
-        whole = images.ndim == 4 and images.dtype == np.uint8 and images.flags.c_contiguous
-        memory = Memory(images, samples) if whole and images.size else None
-        return Location(nothing, nothing, nothing, None, memory=memory)
+        return Location(nothing, nothing, nothing, None)
 
     def pixels(self, sample: int) -> Pixels:
         image = self.images[sample]

@@ -26,13 +26,6 @@ class Seek(NamedTuple):
     size: Longs  # bytes; 0: this sample has none
 
 
-class Memory(NamedTuple):
-    """Images that are pixels in memory: uint8 [M, H, W, 3], and which of them N samples are."""
-
-    images: Pixels
-    which: Longs
-
-
 class SeekFile(Protocol):
     """Seek indexes that lie beside a data set. Picklable."""
 
@@ -50,7 +43,6 @@ class Location(NamedTuple):
         seek: Where their seek indexes lie; None: there are none.
         raw: int32 [N, 2], height and width in px of samples that are uint8 [H, W, 3] and not
             encoded; 0, 0: it is encoded. None: all are.
-        memory: Where all of them lie as pixels in memory; nothing is read then.
 
     Example:
         >>> import numpy as np
@@ -66,7 +58,6 @@ class Location(NamedTuple):
     checksum: NDArray[np.uint64] | None
     seek: Seek | None = None
     raw: NDArray[np.int32] | None = None
-    memory: Memory | None = None
 
     @property
     def is_raw(self) -> NDArray[np.bool_]:

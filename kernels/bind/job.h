@@ -22,7 +22,6 @@ struct PyJob {
   std::shared_ptr<Job> job;
   // Given by set_pixels, by sample; until it is stored
   std::vector<std::pair<int64_t, Input>> pixels;
-  nb::object memory;                  // the array that the samples' pixels lie in, if they do
   std::vector<Output> out;            // of the run in progress, or in preparation
   std::vector<nb::object> functions;  // that its programs call
   // What `then` was told: the job draws into its arrays, and holds pointers to it.
@@ -37,7 +36,7 @@ std::vector<Location> parse_locations(const char* where, const PyFiles& files, c
 PyJob fetch(const PyPool& self, const PyFiles& files, const Input& file, const Input& offset,
             const Input& size, const std::optional<Input>& checksum,
             const std::optional<nb::tuple>& seek, const std::optional<nb::tuple>& collect,
-            const std::optional<Input>& raw, const std::optional<nb::tuple>& memory);
+            const std::optional<Input>& raw);
 PyJob lend(const PyPool& self, const Input& sizes, const std::optional<nb::tuple>& locations,
            const std::optional<nb::tuple>& seek, const std::optional<Input>& raw);
 void run(PyJob& self, const std::vector<PictureWork>& pictures);

@@ -81,8 +81,7 @@ void bind_pool(nb::module_& m) {
       .def_prop_ro("threads", [](const PyPool& self) { return self.pool->threads(); })
       .def("fetch", &fetch, "files"_a, "file"_a.noconvert(), "offset"_a.noconvert(),
            "size"_a.noconvert(), "checksum"_a.noconvert().none(), nb::kw_only(),
-           "seek"_a = nb::none(), "collect"_a = nb::none(), "raw"_a.noconvert() = nb::none(),
-           "memory"_a = nb::none())
+           "seek"_a = nb::none(), "collect"_a = nb::none(), "raw"_a.noconvert() = nb::none())
       .def("lend", &lend, "sizes"_a.noconvert(), "locations"_a = nb::none(), "seek"_a = nb::none(),
            "raw"_a.noconvert() = nb::none())
       .def("advise", &advise, "files"_a, "file"_a.noconvert(), "offset"_a.noconvert(),

@@ -101,34 +101,12 @@ void set_raw_sizes(const Input& raw, bool checked_bytes, std::vector<Sample>& sa
   }
 }
 
-// (images, index): uint8 [M, H, W, 3] in memory, and which of them each sample is.
-void set_memory(const nb::tuple& memory, std::vector<Sample>& samples) {
-  const char* where = "Pool.fetch: memory";
-  if (memory.size() != 2) refuse(where, "length", std::to_string(memory.size()), "2");
-  const auto images = nb::cast<Input>(memory[0], false), index = nb::cast<Input>(memory[1], false);
-  const uint8_t* data = checked<uint8_t>(where, images, {kAny, kAny, kAny, kChannels});
-  const auto all = static_cast<int64_t>(images.shape(0)),
-             height = static_cast<int64_t>(images.shape(1)),
-             width = static_cast<int64_t>(images.shape(2));
-  if (height < 1 || width < 1 || height > kMostGiven / width)
-    refuse(where, "size", std::to_string(height) + "x" + std::to_string(width),
-           "1.." + std::to_string(kMostGiven) + " px");
-  const int64_t* which = checked<int64_t>(where, index, {static_cast<int64_t>(samples.size())});
-  for (size_t n = 0; n < samples.size(); ++n) {
-    if (which[n] < 0 || which[n] >= all)
-      refuse(item(where, "index", static_cast<int64_t>(n)), "no such image",
-             std::to_string(which[n]), "0.." + std::to_string(all - 1));
-    samples[n].pixels = {data + which[n] * height * width * kChannels, static_cast<int>(height),
-                         static_cast<int>(width), static_cast<ptrdiff_t>(width) * kChannels, false};
-  }
-}
-
 }  // namespace
 
 PyJob fetch(const PyPool& self, const PyFiles& files, const Input& file, const Input& offset,
             const Input& size, const std::optional<Input>& checksum,
             const std::optional<nb::tuple>& seek, const std::optional<nb::tuple>& collect,
-            const std::optional<Input>& raw, const std::optional<nb::tuple>& memory) {
+            const std::optional<Input>& raw) {
   const std::vector<Location> where = parse_locations("Pool.fetch", files, file, offset, size);
   const auto count = static_cast<int64_t>(where.size());
   const uint64_t* sums =
@@ -142,10 +120,7 @@ PyJob fetch(const PyPool& self, const PyFiles& files, const Input& file, const I
   if (seek) origin.seek = set_locations("Pool.fetch: seek", *seek, &Sample::seek_location, samples);
   if (raw) set_raw_sizes(*raw, sums != nullptr, samples);
   if (collect) origin.collector = set_collector(*collect, samples);
-  if (memory) set_memory(*memory, samples);
-  PyJob job(Job::start(self.pool, std::move(origin), std::move(samples)));
-  if (memory) job.memory = nb::borrow((*memory)[0]);
-  return job;
+  return PyJob(Job::start(self.pool, std::move(origin), std::move(samples)));
 }
 
 // Samples whose sizes are known, and which others' threads make by the functions in CALLS.

@@ -249,11 +249,10 @@ void out_of_memory(Sample& sample) noexcept {
 }
 
 bool fetched(Sample& sample, const Origin& origin) noexcept {
-  const bool given = sample.pixels.data != nullptr;
-  if (sample.raw_height == 0 && !given) return false;
-  sample.rows = given ? nullptr : origin.files.get();
-  sample.height = given ? sample.pixels.height : sample.raw_height;
-  sample.width = given ? sample.pixels.width : sample.raw_width;
+  if (sample.raw_height == 0) return false;
+  sample.rows = origin.files.get();
+  sample.height = sample.raw_height;
+  sample.width = sample.raw_width;
   end(sample, kOk, {});
   return true;
 }

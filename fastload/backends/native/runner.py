@@ -91,7 +91,7 @@ class Runner:
         samples = work.samples
         return pool.fetch(
             self.plan.source.files, *location[:4], seek=seek.locate(samples, location.seek),
-            collect=seek.collect(samples), raw=location.raw, memory=location.memory,
+            collect=seek.collect(samples), raw=location.raw,
         )  # fmt: skip
 
     @cached_property
@@ -125,8 +125,6 @@ class Runner:
         batch = DrawnBatch(self, job, work, trouble)
         job.wait_fetched()
         jpegs = job.status == _native.OK
-        if self.plan.source.locate(work.samples[:0]).memory:
-            jpegs[:] = False
         _, bad = batch.through_pillow()
         bad += foreign.too_large(self.plan.source, work, job.sizes, jpegs)
         bad.sort(key=operator.itemgetter(0))
