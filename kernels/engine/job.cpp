@@ -29,10 +29,7 @@ std::shared_ptr<Job> Job::start(std::shared_ptr<Pool> pool, Origin origin,
                                 std::vector<Sample> samples) {
   const std::shared_ptr<Job> job = lend(std::move(pool), std::move(origin), std::move(samples));
   job->lent_ = false;
-  bool all = true;
-  for (Sample& sample : job->samples_) all &= fetched(sample, job->origin_);
-  job->small_ = all && job->size() > 0;
-  job->begin(all ? 0 : job->size());
+  job->begin(job->size());
   return job;
 }
 
@@ -65,14 +62,6 @@ std::string Job::describe(int64_t task) const {
          origin_.files->path(samples_[n].location.file);
 }
 
-// Raw pixels that are seen whole take some microseconds, no more than taking a task does.
-int64_t Job::together() const {
-  constexpr int64_t kTogether = 16, kSmall = 128 * 128;  // tasks; px of the output
-  const bool small = phase_ == Phase::kMake && small_ && pictures_.size() == 1 &&
-                     pictures_.front().output.pixels() <= kSmall;
-  return small ? kTogether : 1;
-}
-
 void Job::begin(int64_t tasks) {
   if (tasks == 0) return pool_->check_process();
   {
@@ -80,7 +69,7 @@ void Job::begin(int64_t tasks) {
     left_ = tasks;
   }
   try {
-    pool_->submit(*this, tasks, phase_ == Phase::kFetch, together());
+    pool_->submit(*this, tasks, phase_ == Phase::kFetch);
   } catch (...) {
     const std::lock_guard lock(mutex_);
     left_ = 0;
@@ -233,7 +222,7 @@ bool Job::go_to(Phase phase, int64_t tasks, bool first) noexcept {
   left_ = tasks;
   if (tasks == 0) return true;
   try {
-    first ? pool_->go_on(*this, tasks) : pool_->submit(*this, tasks, false, together());
+    first ? pool_->go_on(*this, tasks) : pool_->submit(*this, tasks, false);
     return true;
   } catch (const std::bad_alloc&) {
     left_ = 0;

@@ -100,7 +100,6 @@ class Job final : public Work {
   enum class Phase { kFetch, kDraw, kMake, kMix };
 
   void begin(int64_t tasks);
-  int64_t together() const;  // tasks that a thread takes at once
   void prepare(std::vector<Planned> pictures);
   void draw() noexcept;
   bool go_to(Phase phase, int64_t tasks, bool first) noexcept;
@@ -124,7 +123,6 @@ class Job final : public Work {
   std::vector<Sample> samples_;
 
   Phase phase_ = Phase::kFetch;
-  bool small_ = false;             // all samples are raw pixels
   bool lent_ = false;              // the next run is others' …
   bool running_lent_ = false;      // … and this one is
   std::vector<int64_t> to_store_;  // the samples of this run

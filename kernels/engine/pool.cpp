@@ -69,6 +69,10 @@ void Pool::check_process() const {
                            "; make a new Pool after fork");
 }
 
+void Pool::submit(Work& work, int64_t tasks, bool reads) { put({&work, 0, tasks, reads}, false); }
+
+void Pool::go_on(Work& work, int64_t tasks) { put({&work, 0, tasks, false}, true); }
+
 void Pool::put(const Ticket& ticket, bool first) {
   check_process();
   limited_ = room::limited();
@@ -102,9 +106,7 @@ bool Pool::claim(Claim& claim, bool reader) {
                              [&](const Ticket& it) { return is_for(it, reader); });
   if (oldest == queue_.end() && !reader) oldest = queue_.begin();
   if (oldest == queue_.end()) return false;
-  const int64_t first = oldest->next;
-  oldest->next = std::min(oldest->end, first + oldest->together);
-  claim = {oldest->work, first, oldest->next, Clock::now(), oldest->reads};
+  claim = {oldest->work, oldest->next++, Clock::now(), oldest->reads};
   if (oldest->next == oldest->end) queue_.erase(oldest);
   claim.others = !queue_.empty();
   return true;
@@ -128,7 +130,7 @@ void Pool::loop(int thread) {
     lock.lock();
     Work& work = *std::exchange(now.work, nullptr);
     lock.unlock();
-    work.finished(now.end - now.task, false);
+    work.finished(1, false);
     lock.lock();
   }
 }
@@ -151,7 +153,7 @@ void Pool::end_of_thread() {
 // What reads waits for nobody: it needs little memory, and may take long.
 void Pool::run(const Claim& now, Worker& worker) {
   const room::Task task(limited_ && !now.reads);
-  for (int64_t task = now.task; task < now.end; ++task) now.work->run(task, worker);
+  now.work->run(now.task, worker);
   worker.trim();
 }
 
@@ -163,7 +165,7 @@ bool Pool::help() {
   if (claimed) run(now, worker);
   give_back(worker);
   if (!claimed) return false;
-  now.work->finished(now.end - now.task, false);
+  now.work->finished(1, false);
   return true;
 }
 

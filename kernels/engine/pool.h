@@ -47,12 +47,10 @@ class Pool {
   int threads() const { return threads_; }
   const std::shared_ptr<BufferList>& buffers() const { return buffers_; }
 
-  // together: how many a thread takes at once. Throws std::runtime_error once the pool is closed
-  void submit(Work& work, int64_t tasks, bool reads, int64_t together = 1) {
-    put({&work, 0, tasks, together, reads}, false);
-  }
+  // Throws std::runtime_error once the pool is closed
+  void submit(Work& work, int64_t tasks, bool reads);
   // The same, before all others: the work has waited its turn already
-  void go_on(Work& work, int64_t tasks) { put({&work, 0, tasks, 1, false}, true); }
+  void go_on(Work& work, int64_t tasks);
   void cancel(Work& work);  // what has not begun is never run
   // threads=0: run the oldest task; false: there is none
   bool help();
@@ -83,12 +81,12 @@ class Pool {
  private:
   struct Ticket {
     Work* work;
-    int64_t next, end, together;
+    int64_t next, end;
     bool reads;
   };
   struct Claim {
     Work* work = nullptr;  // null: none
-    int64_t task = 0, end = 0;
+    int64_t task = 0;
     std::chrono::steady_clock::time_point since{};
     bool reads = false;
     bool others = false;  // tasks were left in the queue

@@ -96,6 +96,14 @@ std::string by(int height, int width) {
   return std::to_string(height) + "x" + std::to_string(width);
 }
 
+// Nothing is read yet: only the rows under the crop will be.
+void look_raw(Sample& sample, const Origin& origin) {
+  sample.rows = origin.files.get();
+  sample.height = sample.raw_height;
+  sample.width = sample.raw_width;
+  end(sample, kOk, {});
+}
+
 // The region of an image of raw rows: whole rows are read, since they lie together.
 Image raw_rows(const Sample& sample, const Region& region, Scratch& scratch) {
   const int64_t line = int64_t{sample.width} * kChannels;
@@ -248,18 +256,9 @@ void out_of_memory(Sample& sample) noexcept {
   sample.code = ENOMEM;
 }
 
-bool fetched(Sample& sample, const Origin& origin) noexcept {
-  if (sample.raw_height == 0) return false;
-  sample.rows = origin.files.get();
-  sample.height = sample.raw_height;
-  sample.width = sample.raw_width;
-  end(sample, kOk, {});
-  return true;
-}
-
 void fetch(Sample& sample, const Origin& origin, BufferList& buffers, Worker& worker) noexcept {
   try {
-    if (fetched(sample, origin)) return;
+    if (sample.raw_height > 0) return look_raw(sample, origin);
     Stopwatch watch(worker.stats);
     sample.encoded = read(*origin.files, sample.location, buffers);
     look(sample, origin.check);

@@ -83,10 +83,6 @@ struct Origin {
 
 void out_of_memory(Sample& sample) noexcept;  // it has failed for that; needs none itself
 
-// Where the caller has said all that `fetch` would find: raw pixels, of which rows are read when
-// they are needed. False: it is to be fetched.
-bool fetched(Sample& sample, const Origin& origin) noexcept;
-
 void fetch(Sample& sample, const Origin& origin, BufferList& buffers, Worker& worker) noexcept;
 
 // `fetch` of a sample whose size is known beforehand, and stays: another one is an error.
