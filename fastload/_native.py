@@ -34,6 +34,7 @@ CALLS: dict[str, int] = {}
 # a whole number.
 _FACTOR = (("factor", -1e6, 1e6, False),)
 _THRESHOLD = ("threshold", -1e9, 1e9, False)
+_BOX = tuple((name, 0.0, 32767.0, True) for name in ("top", "left", "height", "width"))
 _WEIGHT = (("weight", -1e6, 1e6, False),)
 _ALL: dict[str, tuple[tuple[str, float, float, bool], ...]] = {
     "Identity": (),
@@ -61,10 +62,7 @@ _ALL: dict[str, tuple[tuple[str, float, float, bool], ...]] = {
         ("radius across", 0.0, 127.0, False), ("radius down", 0.0, 127.0, False),
         ("repetitions", 1.0, 16.0, True),
     ),
-    "Border": (
-        ("kind", 0.0, 3.0, True),
-        *((name, 0.0, 32767.0, True) for name in ("top", "left", "height", "width")),
-    ),
+    "Border": (("kind", 0.0, 3.0, True), *_BOX),
     "Start": (),
     "Add": _WEIGHT,
     "Sum": (),
@@ -74,8 +72,7 @@ _ALL: dict[str, tuple[tuple[str, float, float, bool], ...]] = {
 }  # fmt: skip
 INSTRUCTIONS, ARGUMENTS = tuple(_ALL), tuple(_ALL.values())
 # What the reference draws is drawn by NumPy: nothing is recorded.
-DRAW_STEPS: tuple[str, ...] = ()
-DRAW_MATH: tuple[str, ...] = ()
+DRAW_STEPS = DRAW_MATH = ()
 
 
 class _Absent:

@@ -231,8 +231,9 @@ def _feed_all(engine: BatchMaker, feed: Feed) -> None:
             reading.append(item)
         else:
             reading.append(_begun(engine, feed, item, reading))
-        idle = not ordered and feed.requests.empty()
-        _start(engine, feed, reading, 0 if idle else FETCH_AHEAD)
+        while len(reading) > FETCH_AHEAD or (reading and not ordered and feed.requests.empty()):
+            if not _start(engine, feed, reading):
+                return
 
 
 def _begun(engine: BatchMaker, feed: Feed, item: Located, reading: Reading) -> Begun | Exception:
@@ -241,19 +242,20 @@ def _begun(engine: BatchMaker, feed: Feed, item: Located, reading: Reading) -> B
     """
     here = attempt(come, engine, item[0], 0.0)
     while here is False and not feed.stopped.is_set():
-        _start(engine, feed, reading, 0)
+        while reading and _start(engine, feed, reading):
+            pass
         here = attempt(come, engine, item[0], LOOK)
     return here if isinstance(here, Exception) else attempt(_begin, engine, *item, feed.seek)
 
 
-def _start(engine: BatchMaker, feed: Feed, reading: Reading, most: int) -> None:
-    """Start batches whose files are read, until at most so many are left; or the epoch is over."""
-    while len(reading) > most:
-        begun = reading.popleft()
-        while not isinstance(begun, Exception) and not begun.job.wait_started(LOOK):
-            if feed.stopped.is_set():
-                return
-        feed.started.put(begun if isinstance(begun, Exception) else attempt(engine.start, begun))
+def _start(engine: BatchMaker, feed: Feed, reading: Reading) -> bool:
+    """Start the oldest batch once its files are read. False: the epoch is over."""
+    begun = reading.popleft()
+    while not isinstance(begun, Exception) and not begun.job.wait_started(LOOK):
+        if feed.stopped.is_set():
+            return False
+    feed.started.put(begun if isinstance(begun, Exception) else attempt(engine.start, begun))
+    return True
 
 
 def _asked(engine: BatchMaker, feed: Feed, ordered: deque[Located | Exception]) -> bool:

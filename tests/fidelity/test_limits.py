@@ -60,7 +60,7 @@ def test_ranges_that_fall_are_told(op, text):
 
 
 def test_posterize_takes_the_bits_that_pillow_takes():
-    for bits in range(-1, 10):
+    for bits in range(10):  # below 0, Pillow before 13 makes what no number of bits means
         made = outcome(lambda bits=bits: theirs(v2.RandomPosterize(bits, 1.0), SIZE))
         refused = isinstance(made, Exception)
         assert bool(RandomPosterize(bits).problems(Spec(20, 30))) == refused

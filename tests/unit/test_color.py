@@ -12,10 +12,12 @@ from fastload import transforms as T
 from fastload.errors import PipelineError
 from fastload.spec import Spec
 from fastload.transforms import pil
+from fastload.transforms.lookup import fewest_bits
 from fastload.transforms.programs import CODE
 from fastload.transforms.programs import rows as program_rows
 
 SIZE = np.array([[37, 53]], np.int32)
+LEAST_BITS = fewest_bits()  # Pillow 13 refuses 0
 COUNT = 100_000
 MAYBE = [
     (T.RandomGrayscale, (), "Color", 0.0), (T.RandomSolarize, (128.0,), "Solarize", 128.0),
@@ -185,7 +187,7 @@ WRONG = [
     (T.GaussianBlur(99),
     ["kernel_size is (99, 99), too large to mirror an image of 37x53; take a smaller one"]),
     (T.RandomSolarize(300, 2), ["p is 2, want 0 to 1", "threshold is 300, want 0 to 256"]),
-    (T.RandomPosterize(9), ["bits is 9, want a whole number from 1 to 8"]),
+    (T.RandomPosterize(9), [f"bits is 9, want a whole number from {LEAST_BITS} to 8"]),
     (T.RandomAdjustSharpness(-1, "x"), ["p is x, want 0 to 1",
     "sharpness_factor is -1, want 0 or more"]),
     (T.RandomInvert(float("nan")), ["p is nan, want 0 to 1"]),
@@ -193,7 +195,7 @@ WRONG = [
     (T.RandomApply([T.RandomRotation(3), T.RandomPosterize(9), T.Grayscale()], -1), [
         "p is -1, want 0 to 1",
         "holds RandomRotation, want ops of AUGMENT only (colour, blur, policies); put it outside",
-        "RandomPosterize: bits is 9, want a whole number from 1 to 8",
+        f"RandomPosterize: bits is 9, want a whole number from {LEAST_BITS} to 8",
         "holds Grayscale, which changes the image's channels; put it outside",
     ]),
     (T.RandomApply([]), ["transforms is empty; give at least one op"]),

@@ -144,6 +144,8 @@ def store_problems(plan: Plan) -> list[str]:
         for step in steps
         if isinstance(step.op, Values) and step.op.linear(step.spec) is None
     ]
+    if plan.out.channels == 1:
+        reasons.append("images of one channel are not written for DALI; use backend='native'")
     return reasons + [
         f"{step.label} fills with noise ({step.op.value!r}), which DALI has not; give a number, or "
         "use backend='native'"
