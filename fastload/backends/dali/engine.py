@@ -3,6 +3,8 @@
 DALI's threads and prefetching, our order, and a way on after a sample that DALI cannot decode.
 """
 
+import gc
+import os
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -26,6 +28,11 @@ from fastload.plan.plan import Plan, mix_records, targets
 from fastload.sources.base import remote
 from fastload.spec import Work
 from fastload.transforms.reference.mix import mix
+
+# A pipeline that is garbage when a process forks would be ended by the child, whose garbage
+# collector finds it, and wait for ever for threads that the child has not: nothing that was there
+# at the fork is collected there.
+os.register_at_fork(after_in_child=gc.freeze)
 
 FETCH_AHEAD = 2  # batches whose files are read while those before are decoded
 
