@@ -14,6 +14,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+# Before torch is imported, for programs too: the cores are busy with other tests, and OpenMP's
+# threads would spin while they wait for one.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import hypothesis
 import numpy as np
 import pytest

@@ -4,6 +4,7 @@ not run.
 
 import functools
 import sys
+from dataclasses import dataclass
 from types import CodeType, FunctionType
 
 # Libraries whose code fastload's stands in for.
@@ -28,15 +29,27 @@ def codes(module: str) -> Codes | None:
     A name that is defined again has several. None for a module without a file or with one that
     cannot be read, as in some frozen programs.
     """
+    return _file(module).codes
+
+
+@dataclass(frozen=True)
+class _File:
+    module: object  # that it was read for
+    codes: Codes | None
+    every: frozenset[CodeType]
+
+
+def _file(module: str) -> _File:
     there = sys.modules.get(module)
-    known, known_codes = _read.get(module, (None, None))
-    if known is None or known is not there:
-        known_codes = _codes(module, there)
-        _read[module] = there, known_codes
-    return known_codes
+    known = _files.get(module)
+    if known is None or there is None or known.module is not there:
+        found = _codes(module, there)
+        every = frozenset(code for of in (found or {}).values() for code in of)
+        known = _files[module] = _File(there, found, every)
+    return known
 
 
-_read: dict[str, tuple[object, Codes | None]] = {}  # and the module that it was read for
+_files: dict[str, _File] = {}
 
 
 def _codes(module: str, there: object) -> Codes | None:
@@ -103,5 +116,5 @@ def is_library(function: FunctionType) -> bool:
         root = str(home).partition(".")[0]
         theirs = root in ("torch", "numpy") or root.startswith("namedtuple_")  # which Python makes
         return theirs or (root in sys.stdlib_module_names and root != "__main__")
-    defined = codes(str(home))
-    return defined is None or any(function.__code__ in codes for codes in defined.values())
+    file = _file(str(home))
+    return file.codes is None or function.__code__ in file.every

@@ -80,11 +80,13 @@ def images(tmp_path, encode, make_image):
     return tmp_path / "in"
 
 
+@pytest.mark.long
 def test_programs_end_and_never_load_tbb(program, images, tmp_path):
     for number in range(ROUNDS):
         assert layer(program, images, tmp_path / f"{number}.beton") in ("omp", "workqueue")
 
 
+@pytest.mark.long
 def test_what_the_user_chose_stays(program):
     load = (
         "from fastload.backends.ffcv import imports; imports.load(); from numba import "

@@ -231,6 +231,7 @@ def test_what_cannot_be_measured_is_said_at_once():
         cli.check(argparse.Namespace(cores=[1], repetitions=0))
 
 
+@pytest.mark.long
 def test_one_real_run(command, folder, tmp_path):
     pytest.importorskip("torchvision")
     arguments = [

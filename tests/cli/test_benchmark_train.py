@@ -35,6 +35,7 @@ def as_good(accuracy: float, reference: float) -> bool:
     return accuracy > reference - MARGIN
 
 
+@pytest.mark.long
 def test_fastload_trains_as_well_as_torchvision_and_every_broken_pipeline_is_noticed(
     command, tmp_path
 ):

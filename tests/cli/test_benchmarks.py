@@ -94,6 +94,7 @@ def test_what_is_dropped_from_the_page_cache_is_still_there(tmp_path):
     assert (tmp_path / "a" / "file").read_bytes() == bytes(9000)
 
 
+@pytest.mark.long
 def test_the_loader_benchmark_measures_all_variants(command, folder, tmp_path):
     pytest.importorskip("torchvision")
     pytest.importorskip("pyarrow")

@@ -12,6 +12,7 @@ SHORT = (
 )
 
 
+@pytest.mark.long
 def test_the_whole_demo(command, tmp_path):
     pytest.importorskip("torchvision")
     pytest.importorskip("pyarrow")

@@ -73,6 +73,7 @@ def here(folder: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("page", RUNNING, ids=lambda page: page.stem)
 def test_a_guide_prints_what_it_says(page: Path, here: Path) -> None:
     with closing(Walker(here, environment(here))) as walker:

@@ -31,6 +31,7 @@ def environment(folder: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.long
 def test_the_tutorial_prints_what_its_page_says(tmp_path: Path) -> None:
     demo_images.make_folder(tmp_path / "demo" / "images-300", 300, 20, workers=2)
     with closing(Walker(tmp_path, environment(tmp_path))) as walker:

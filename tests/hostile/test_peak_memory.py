@@ -83,6 +83,7 @@ def formula(folder: str, threads: int) -> int:
     return images + pixels + older + (depth + 2) * BATCH * SLOT + files + BESIDES
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("threads", [0, 1, 2, 4, 8])
 def test_the_peak_is_within_the_formula(folder: str, program, threads: int) -> None:
     done = program("-c", PROGRAM, folder, str(threads), "native", str(MOST))

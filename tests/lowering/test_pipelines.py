@@ -133,6 +133,7 @@ def features(images):
     return torch.stack(columns, dim=1).numpy()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", DRAWN)
 def test_draws_are_distributed_as_the_librarys(name, folder, request):
     data = small(name, folder)
@@ -233,7 +234,7 @@ def tensors(part):
 
 
 @pytest.mark.filterwarnings("ignore::fastload.FallbackWarning")
-@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("workers", [0, pytest.param(2, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", [name for name in ALL if "segmentation" not in name])
 def test_on_pytorchs_engine_the_stock_loaders_batches(name, workers, folder):
     data = Unknown(small(name, folder))

@@ -18,6 +18,7 @@ pytest.importorskip("cv2")
 LIBRARIES = ("PIL.Image", "cv2", "torchvision.io", "fastload")
 
 
+@pytest.mark.long
 def test_every_order_of_imports_gives_each_library_its_own_pixels(tmp_path):
     files = []
     for number, options in enumerate([{}, {"progressive": True}, {"subsampling": 0}]):

@@ -199,6 +199,7 @@ def test_pytorchs_own_loader_over_an_image_folder(photos, rates):
     ]  # as they were
 
 
+@pytest.mark.long
 def test_what_helps_is_verified(run, photos, monkeypatch, rates):
     """Training runs with what is offered, and with nothing else."""
     rates(step=1e6, loader=500, training=480)
