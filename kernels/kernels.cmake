@@ -15,6 +15,7 @@ set(fastload_kernels
   kernels/augment/tuned_plain.cpp
   kernels/augment/tuned_warp.cpp
   kernels/base/hash.cpp
+  kernels/base/libm.cpp
   kernels/base/room.cpp
   kernels/base/scratch.cpp
   kernels/gpu/block/pack.cpp

@@ -17,6 +17,9 @@ constexpr bool kProc = true;  // there is /proc
 constexpr bool kProc = false;
 #endif
 
+// A function of the C library that this process runs with; nullptr: not found.
+void* c_function(const char* name) noexcept;
+
 int64_t process() noexcept;  // this process's number; a child of fork has another one
 
 // --- Threads ---

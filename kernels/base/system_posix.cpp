@@ -1,4 +1,5 @@
 // Linux and macOS. Calls that a signal interrupts are made again.
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -47,6 +48,8 @@ bool strict_accounting() {
 #endif
 
 }  // namespace
+
+void* c_function(const char* name) noexcept { return ::dlsym(RTLD_DEFAULT, name); }
 
 int64_t process() noexcept { return ::getpid(); }
 

@@ -77,6 +77,11 @@ constexpr DWORD kEverybody = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DEL
 
 }  // namespace
 
+void* c_function(const char* name) noexcept {
+  const HMODULE library = ::GetModuleHandleW(L"ucrtbase.dll");
+  return library ? reinterpret_cast<void*>(::GetProcAddress(library, name)) : nullptr;
+}
+
 int64_t process() noexcept { return ::GetCurrentProcessId(); }
 
 void name_thread(std::thread&, const std::string&) {}  // mingw's threads are not the system's

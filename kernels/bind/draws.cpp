@@ -14,6 +14,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "base/libm.h"
 
 namespace fl::bind {
 namespace {
@@ -33,9 +34,9 @@ double round15(double value) {
 // Python's math has the C library's functions.
 const std::map<std::string, draws::Function::Plain>& plain() {
   static const auto* const table = new std::map<std::string, draws::Function::Plain>{
-      {"cos", [](double v) { return std::cos(v); }},
-      {"sin", [](double v) { return std::sin(v); }},
-      {"tan", [](double v) { return std::tan(v); }},
+      {"cos", &libm::cos},
+      {"sin", &libm::sin},
+      {"tan", &libm::tan},
       {"round15", &round15}};
   return *table;
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "base/host_device.h"
+#include "base/libm.h"
 
 namespace fl {
 
@@ -18,17 +19,17 @@ FL_HD int mirrored(int at, int count) {
   return at < 0 ? -at : at < count ? at : 2 * count - 2 - at;
 }
 
-// The weights of torchvision's GaussianBlur, in double and rounded to float32 at the end. Host only
-// in practice: exp is not the same on every machine, so a GPU gets finished weights.
-FL_HD void gaussian(int taps, double sigma, float* weights) {
+// The weights of torchvision's GaussianBlur, in double and rounded to float32 at the end. Host only:
+// exp is not the same on every machine, so a GPU gets finished weights.
+inline void gaussian(int taps, double sigma, float* weights) {
   double sum = 0;
   for (int k = 0; k < taps; ++k) {
     const double x = (k - (taps - 1) * 0.5) / sigma;
-    sum += std::exp(-0.5 * x * x);
+    sum += libm::exp(-0.5 * x * x);
   }
   for (int k = 0; k < taps; ++k) {
     const double x = (k - (taps - 1) * 0.5) / sigma;
-    weights[k] = static_cast<float>(std::exp(-0.5 * x * x) / sum);
+    weights[k] = static_cast<float>(libm::exp(-0.5 * x * x) / sum);
   }
 }
 

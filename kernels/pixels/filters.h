@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "base/image.h"
+#include "base/libm.h"
 
 namespace fl::cpu {
 
@@ -31,7 +32,7 @@ inline double hamming(double x) {
   if (x == 0.0) return 1.0;
   if (x >= 1.0) return 0.0;
   x *= kPi;
-  return std::sin(x) / x * (0.54f + 0.46f * std::cos(x));  // Pillow's constants are floats
+  return libm::sin(x) / x * (0.54f + 0.46f * libm::cos(x));  // Pillow's constants are floats
 }
 
 inline double cubic(double x) {
@@ -45,7 +46,7 @@ inline double cubic(double x) {
 inline double sinc(double x) {
   if (x == 0.0) return 1.0;
   x *= kPi;
-  return std::sin(x) / x;
+  return libm::sin(x) / x;
 }
 
 inline double lanczos(double x) { return -3.0 <= x && x < 3.0 ? sinc(x) * sinc(x / 3) : 0.0; }

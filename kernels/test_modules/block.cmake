@@ -3,6 +3,8 @@
 nanobind_add_module(_test_block STABLE_ABI FREE_THREADED NB_STATIC NOMINSIZE
   kernels/augment/geometry.cpp
   kernels/augment/program.cpp
+  kernels/base/libm.cpp
+  kernels/base/system_posix.cpp
   kernels/bind/arrays.cpp
   kernels/gpu/block/pack.cpp
   kernels/test_modules/block.cpp

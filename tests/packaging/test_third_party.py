@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parents[2] / "third_party"
+if not FOLDER.exists():
+    pytest.skip("needs a checkout: a wheel is tested without third_party", allow_module_level=True)
 COMPONENTS = json.loads((FOLDER / "sbom.cdx.json").read_text())["components"]
 NAMES = [part["name"] for part in COMPONENTS]
 
