@@ -34,10 +34,7 @@ double round15(double value) {
 // Python's math has the C library's functions.
 const std::map<std::string, draws::Function::Plain>& plain() {
   static const auto* const table = new std::map<std::string, draws::Function::Plain>{
-      {"cos", &libm::cos},
-      {"sin", &libm::sin},
-      {"tan", &libm::tan},
-      {"round15", &round15}};
+      {"cos", &libm::cos}, {"sin", &libm::sin}, {"tan", &libm::tan}, {"round15", &round15}};
   return *table;
 }
 

@@ -19,8 +19,8 @@ FL_HD int mirrored(int at, int count) {
   return at < 0 ? -at : at < count ? at : 2 * count - 2 - at;
 }
 
-// The weights of torchvision's GaussianBlur, in double and rounded to float32 at the end. Host only:
-// exp is not the same on every machine, so a GPU gets finished weights.
+// The weights of torchvision's GaussianBlur, in double and rounded to float32 at the end. Host
+// only: exp is not the same on every machine, so a GPU gets finished weights.
 inline void gaussian(int taps, double sigma, float* weights) {
   double sum = 0;
   for (int k = 0; k < taps; ++k) {
