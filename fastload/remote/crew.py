@@ -21,6 +21,7 @@ TRIES = 5  # of a request whose bytes have the wrong checksum
 FULL_S = 0.2  # s until room in a full cache is looked for again
 RATE_S = 2.0  # s over which the rate is taken
 RECENT = 0.1  # the weight of the newest job in what is known of their pace
+SLOW, SLOW_S = 4.0, 1.0  # a request is slow that takes so many times the usual, and so many s
 
 
 @dataclass(eq=False)
@@ -33,6 +34,7 @@ class Job:
     urgent: bool = False
     hedge: bool = False  # another one of the same cells is under way
     begun: float = 0.0
+    first_s: float = 0.0  # until the first bytes of its requests came
     hedged: bool = False
 
 
@@ -52,7 +54,7 @@ class State:
     failed: dict[tuple[int, int], tuple[FastloadError, float]] = field(default_factory=dict)
     etags: dict[int, str] = field(default_factory=dict)  # by file
     done: deque[tuple[float, int]] = field(default_factory=deque)  # when, and how many bytes
-    seconds_per_byte: float = 0.0
+    seconds_per_byte: float = 0.0  # once the first byte has come
     threads: int = 0
     idle: int = 0
     stopped: bool = False
@@ -107,11 +109,16 @@ class State:
             self.active.remove(job)
             if size:
                 self.done.append((now, size))
-                pace = (now - job.begun) / size
+                pace = max(0.0, now - job.begun - job.first_s) / size
                 before = self.seconds_per_byte or pace
-                self.seconds_per_byte = before + 0.1 * (pace - before)
+                self.seconds_per_byte = before + RECENT * (pace - before)
             self.changed.notify_all()
             self.work.notify()
+
+    def slow(self, job: Job) -> bool:
+        """Whether a job takes much longer than others of its size."""
+        usual = self.store.traffic.latency_s + job.size * self.seconds_per_byte
+        return time.monotonic() - job.begun > max(SLOW_S, SLOW * usual)
 
     def call(self) -> None:
         """Somebody for what is to be done, if there is any. With `changed` held."""
@@ -188,7 +195,7 @@ def _fetched(state: State, job: Job) -> int:
         for first, last in entry.layout.stretches(entry.missing(np.arange(job.first, job.last))):
             if not _reserved(state, job, entry.layout.span(first, last).size):
                 return came
-            came += _brought(state, first, last)
+            came += _brought(state, job, first, last)
         return came
     finally:
         if not job.hedge:
@@ -211,7 +218,7 @@ def _reserved(state: State, job: Job, size: int) -> bool:
     return False
 
 
-def _brought(state: State, first: int, last: int) -> int:
+def _brought(state: State, job: Job, first: int, last: int) -> int:
     """Ask the store, check and write; again where what came was not what the index says."""
     entry, layout = state.entry, state.entry.layout
     span = layout.span(first, last)
@@ -226,6 +233,7 @@ def _brought(state: State, first: int, last: int) -> int:
             state.etags.get(span.file, ""),
             lambda: state.stopped or not len(entry.missing(np.arange(first, last))),
         )
+        job.first_s += got.first_s
         if got.size != want:
             raise ObjectChangedError(
                 f"{state.store.shown(name)}: has another size than its index says (got {got.size} "

@@ -93,35 +93,34 @@ def typed(failure: FailureError, scheme: str, where: str) -> StoreError:
     """The error that users get. where: the object, as it is shown."""
     said, skip = failure.said, SKIP.get(scheme.removesuffix("a"), "")
     public = f", or set {skip}=true for public data" if skip else ""
-    if failure.cause is Cause.MISSING:
-        error = StoreError(f"{where}: is not there ({said}); check the URL, or restore the object")
-        error.missing = True
-        return error
-    if failure.cause is Cause.BUCKET:
-        return StoreError(
+    errors = {
+        Cause.MISSING: StoreError(
+            f"{where}: is not there ({said}); check the URL, or restore the object"
+        ),
+        Cause.BUCKET: StoreError(
             f"{where}: there is no such bucket ({said}); check the URL and the endpoint"
-        )
-    if failure.cause is Cause.DENIED:
-        return StoreAccessError(
+        ),
+        Cause.DENIED: StoreAccessError(
             f"{where}: access is denied ({said}); check the rights of the credentials{public}"
-        )
-    if failure.cause is Cause.CREDENTIALS:
-        return StoreAccessError(
+        ),
+        Cause.CREDENTIALS: StoreAccessError(
             f"{where}: there are no credentials that the store takes ({said}); renew or set "
             f"them{public}"
-        )
-    if failure.cause is Cause.REGION:
-        return StoreAccessError(
+        ),
+        Cause.REGION: StoreAccessError(
             f"{where}: the bucket is in another region ({said}); set AWS_REGION to its own"
-        )
-    if failure.cause is Cause.CHANGED:
-        return ObjectChangedError(
+        ),
+        Cause.CHANGED: ObjectChangedError(
             f"{where}: has changed since the data set was opened ({said}); open it again"
-        )
-    if failure.cause is Cause.KEY:
-        return StoreError(f"{where}: has a key that cannot be a file's name; rename the object")
-    if failure.cause is Cause.NO_RANGES:
-        return StoreError(
+        ),
+        Cause.KEY: StoreError(
+            f"{where}: has a key that cannot be a file's name; rename the object"
+        ),
+        Cause.NO_RANGES: StoreError(
             f"{where}: the server sends no ranges of bytes; use one that does, such as nginx"
-        )
-    return StoreError(f"{where}: cannot be read ({said}); check the store and the URL")
+        ),
+    }
+    unknown = StoreError(f"{where}: cannot be read ({said}); check the store and the URL")
+    error = errors.get(failure.cause, unknown)
+    error.missing = failure.cause is Cause.MISSING
+    return error

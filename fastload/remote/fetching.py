@@ -15,7 +15,6 @@ from fastload.remote.entry import Entry
 from fastload.remote.stores import Store
 from fastload.spec import Longs
 
-SLOW, SLOW_S = 4.0, 1.0  # a request is slow that takes so many times the usual, and so many s
 LATE = 5.0  # s after which what failed before is tried again
 
 
@@ -70,16 +69,14 @@ class Fetcher:
 
     def _ask(self, missing: Longs, whole: Collection[int]) -> None:
         """Ask for what nobody brings yet, and a second time for what is slow."""
-        state, now = self.state, time.monotonic()
+        state = self.state
         left = missing
         for job in list(state.active):
             inside = (left >= job.first) & (left < job.last)
             if not inside.any():
                 continue
             left = left[~inside]
-            usual = state.store.traffic.latency_s + job.size * state.seconds_per_byte
-            slow = now - job.begun > max(SLOW_S, SLOW * usual)
-            if slow and not job.hedged and not job.hedge:
+            if state.slow(job) and not job.hedged and not job.hedge:
                 job.hedged = True
                 state.store.traffic.count(hedged=1)
                 state.start(Job(job.first, job.last, job.size, urgent=True, hedge=True))

@@ -245,10 +245,10 @@ def test_a_timeout_of_the_loader(far, web):
 
 
 def test_a_slow_request_is_sent_again(far, web, monkeypatch):
-    from fastload.remote import fetching
+    from fastload.remote import crew
 
-    monkeypatch.setattr(fetching, "SLOW_S", 0.1)
-    monkeypatch.setattr(fetching, "SLOW", 0.0)  # a busy machine makes the usual time long
+    monkeypatch.setattr(crew, "SLOW_S", 0.1)
+    monkeypatch.setattr(crew, "SLOW", 0.0)  # a busy machine makes the usual time long
     web.faults = lambda path, number: "hang" if path.endswith("2.tar") and not number else ""
     data = far()
     assert sorted(labels(batches(data))) == sorted(data.targets)
