@@ -7,6 +7,7 @@ from PIL import Image
 
 from fastload import _native
 from fastload.errors import UsageError, sample_error
+from fastload.image import seeking
 from fastload.image.cut import FILTERS, Box, Size, is_inside, whole
 from fastload.spec import Pixels
 from fastload.transforms import pil
@@ -84,7 +85,7 @@ def _decoded(data: Any, region: Box | None, size: Size | None, interpolation: st
     # NumPy's memory is used again at once, what is new to the process costs a page fault per 4 KiB
     pixels = np.empty((*target[::-1], 3), np.uint8) if out is None else np.asarray(out)
     try:
-        _native.image_pixels(
+        seeking.pixels(
             data, scale=1, crop=box, size=target, box=full, window=whole(target), flip=False,
             filter=interpolation, order=pil.PASS_ORDER, channels=3, filler=255, library=True,
             out=pixels,

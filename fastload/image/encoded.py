@@ -7,7 +7,7 @@ from typing import Any
 from PIL import Image
 from PIL.JpegImagePlugin import JpegImageFile
 
-from fastload import _native
+from fastload.image import seeking
 from fastload.image.cut import Cut, Floats, whole
 from fastload.transforms.pil import PASS_ORDER
 
@@ -42,7 +42,7 @@ class Encoded:
         size = cut.resized or cut.cropped
         full: Floats = whole(cut.cropped)
         try:
-            pixels = _native.image_pixels(
+            pixels = seeking.pixels(
                 self.data, scale=self.scale, crop=cut.crop, size=size, box=cut.box or full,
                 window=cut.shown, flip=cut.mirrored, filter=cut.filter, order=PASS_ORDER,
                 channels=4 if colours else 1, filler=cut.filler, library=False,

@@ -13,6 +13,7 @@ import torch
 from PIL import Image
 
 from fastload import _native
+from fastload.image import seeking
 from fastload.image.cut import whole
 from fastload.spec import Pixels
 from fastload.transforms.pil import PASS_ORDER
@@ -42,7 +43,7 @@ def decoded(data: Pixels, make: Callable[[int, int], Pixels]) -> bool:
         return False
     box = whole((width, height))
     try:
-        _native.image_pixels(
+        seeking.pixels(
             data, scale=1, crop=box, size=(width, height), box=box, window=box, flip=False,
             filter="nearest", order=PASS_ORDER, channels=3, filler=255, library=False,
             out=make(height, width),

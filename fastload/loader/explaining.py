@@ -11,7 +11,7 @@ from fastload.loader.base import BaseLoader
 from fastload.lowering import reach
 from fastload.order import epochs
 from fastload.plan.plan import Plan
-from fastload.sources import collect
+from fastload.sources import collect, seek_contents
 from fastload.sources.base import remote
 from fastload.spec import Json
 from fastload.system import notebook
@@ -106,7 +106,11 @@ def _now(loader: BaseLoader[object]) -> list[str]:
         out = [f"PyTorch's own engine, {how}:"]
         out += [f"  {TIERS[2 if steps else 3]}"] * (not off)
         out += [f"  {reason}" for reason in route.reasons]
-        out += [f"  lazy images are off: {off}"] * bool(off)
+        out.append(
+            f"  lazy images are off: {off}"
+            if off
+            else f"  {seek_contents.describe(loader.seek_index)}"
+        )
         out += ["  decode_scale 'fast' changes nothing there"] * (loader.decode_scale == "fast")
         if loader.seed_samples:
             out.append(

@@ -5,6 +5,7 @@ a meter inside. With seed_samples=True they give the workers seeds beside the in
 import copy
 import functools
 import time
+import weakref
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from typing import cast
@@ -22,6 +23,7 @@ from fastload.loader.native import seed
 from fastload.loader.reseeded import Reseeded
 from fastload.order import loaders, samplers
 from fastload.order.seeding import Seeded, SeededIndices
+from fastload.sources.seek_contents import Contents
 from fastload.state.following import Followed, Inline
 from fastload.state.keeping import Alone, Keeper, follows
 from fastload.state.progress import Progress
@@ -35,12 +37,15 @@ class _Watched(_BaseDataLoaderIter):
     def __init__(self, loader: BaseLoader[object]) -> None:
         self._follow(loader)
         self._lazy = not lazy_images.why_not(wanted=loader.lazy_images)
+        self._indexes = lazy_images.contents(loader.seek_index) if self._lazy else None
         if self._lazy and divided.steps(loader.dataset):
             loader = _divided(loader)
         if self._keys:
             loader = _seeded(loader)
+        if self._indexes is not None:
+            weakref.finalize(self, self._indexes.close)
         if self._lazy and loader.num_workers:
-            loader = _lazy(loader)
+            loader = _lazy(loader, self._indexes)
         self._meter = loader._meter
         super().__init__(loader)
         torchs = next(kind for kind in type(self).__mro__ if kind.__module__.startswith("torch."))
@@ -108,7 +113,9 @@ class _Watched(_BaseDataLoaderIter):
     def _making(self) -> AbstractContextManager[None]:
         """While a batch is made in this process, or waited for."""
         in_workers = self._num_workers > 0
-        return lazy_images.opened_lazily() if self._lazy and not in_workers else nullcontext()
+        if not self._lazy or in_workers:
+            return nullcontext()
+        return lazy_images.opened_lazily(self._indexes)
 
     def _ready(self) -> int:
         return 0
@@ -217,12 +224,11 @@ def _divided(loader: BaseLoader[object]) -> BaseLoader[object]:
     return twin
 
 
-def _lazy(loader: BaseLoader[object]) -> BaseLoader[object]:
+def _lazy(loader: BaseLoader[object], indexes: Contents | None) -> BaseLoader[object]:
     """A copy of the loader for PyTorch's iterator to read: the same but for workers that open
     images lazily.
     """
     twin = copy.copy(loader)
-    vars(twin).update(
-        {"worker_init_fn": LazyWorker(loader.worker_init_fn), "_meter": loader._meter}
-    )
+    worker = LazyWorker(loader.worker_init_fn, indexes)
+    vars(twin).update({"worker_init_fn": worker, "_meter": loader._meter})
     return twin

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from multiprocessing.util import Finalize
 from types import BuiltinFunctionType
 from typing import Any
 
@@ -15,12 +16,14 @@ from PIL import Image
 from torch.utils.data import get_worker_info
 
 from fastload import _native
-from fastload.image import pillow, stand_ins
+from fastload.image import pillow, seeking, stand_ins
 from fastload.image.lazy import SUPPORTED, lazy
 from fastload.image.stand_ins import Call
 from fastload.loader.patching import Patch
 from fastload.lowering import codes
 from fastload.order.seeding import Around
+from fastload.sources import seek_contents
+from fastload.sources.seek_contents import Contents
 
 _known: list[bool] = []  # that it is proved
 VARIABLE = "FASTLOAD_LAZY_IMAGES"
@@ -95,6 +98,7 @@ _patches = (_pillows, *_others)
 
 
 def _forget() -> None:
+    seeking.forget()
     for patch in _patches:
         patch.forget()
 
@@ -103,8 +107,15 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget)
 
 
+def contents(seek_index: str) -> Contents | None:
+    """Where the seek indexes of lazy images are, for a loader's option; None: there are none."""
+    if seek_index == "off":
+        return None
+    return Contents(seek_contents.folder(), collects=seek_index == "auto")
+
+
 @contextmanager
-def opened_lazily() -> Iterator[None]:
+def opened_lazily(indexes: Contents | None = None) -> Iterator[None]:
     """Images that `PIL.Image.open` gives meanwhile are lazy, and fastload decodes for torchvision
     and OpenCV; afterwards their functions are what they were.
 
@@ -114,19 +125,26 @@ def opened_lazily() -> Iterator[None]:
         for patch in _patches:
             patch.enter()
             stack.callback(patch.leave)
+        if indexes is not None:
+            seeking.begin(indexes)
+            stack.callback(seeking.end, indexes)
         yield
 
 
 class LazyWorker:
     """A worker_init_fn: the process decodes so from now on, and then what `init` does."""
 
-    def __init__(self, init: Callable[[int], Any] | None) -> None:
-        self.init = init
+    def __init__(self, init: Callable[[int], Any] | None, indexes: Contents | None = None) -> None:
+        self.init, self.indexes = init, indexes
 
     def __call__(self, worker: int) -> None:
         if SUPPORTED and _proved():  # a started process has modules of its own
             for patch in _patches:
                 patch.enter()
+            if self.indexes is not None:
+                seeking.begin(self.indexes)
+                # What a worker process does at its end; it never comes to atexit's functions
+                Finalize(None, self.indexes.close, exitpriority=1)
         info = get_worker_info()
         while info is not None and isinstance(info.dataset, Around):
             # The program's own, past the class's __setattr__; since torch 2.13 it has no __dict__

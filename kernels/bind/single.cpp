@@ -47,10 +47,20 @@ Single single_of(int scale, const Ints4& crop, const std::tuple<int, int>& size,
           {cpu::parse_filter(filter), cpu::parse_order(order)}};
 }
 
+// As Python gives it: XXH3 of the bytes, the index or b"", whether one is to be collected.
+using Seek = std::tuple<uint64_t, nb::bytes, bool>;
+
+Seeking seeking_of(const std::optional<Seek>& seek) {
+  if (!seek.has_value()) return {};
+  const auto& [hash, index, collect] = *seek;
+  return {hash, {static_cast<const uint8_t*>(index.data()), index.size()}, collect, {}};
+}
+
 nb::object pixels_of(const nb::object& data, int scale, const Ints4& crop,
                      const std::tuple<int, int>& size, const Box& box, const Ints4& window,
                      bool flip, const std::string& filter, const std::string& order,
-                     const Packing& packing, bool library, const std::optional<Output>& out) {
+                     const Packing& packing, bool library, const std::optional<Output>& out,
+                     Seeking& seeking) {
   const std::string where = "image_pixels";
   const Buffered held(data);
   const Header header = probe(held.bytes());
@@ -73,7 +83,7 @@ nb::object pixels_of(const nb::object& data, int scale, const Ints4& crop,
     thread_local Worker worker;
     std::string why;
     try {
-      why = make_single(held.bytes(), header, single, packing, library, to, worker);
+      why = make_single(held.bytes(), header, single, packing, library, seeking, to, worker);
     } catch (...) {
       worker.trim();
       throw;
@@ -105,13 +115,19 @@ void bind_single(nb::module_& m) {
       [](const nb::object& data, int scale, const Ints4& crop, const std::tuple<int, int>& size,
          const Box& box, const Ints4& window, bool flip, const std::string& filter,
          const std::string& order, int channels, int filler, bool library,
-         const std::optional<Output>& out) {
-        return pixels_of(data, scale, crop, size, box, window, flip, filter, order,
-                         packing_of(channels, filler), library, out);
+         const std::optional<Output>& out, const std::optional<Seek>& seek) {
+        Seeking seeking = seeking_of(seek);
+        const nb::object pixels = pixels_of(data, scale, crop, size, box, window, flip, filter,
+                                            order, packing_of(channels, filler), library, out,
+                                            seeking);
+        const auto& made = seeking.made;
+        nb::object index = nb::none();
+        if (made) index = nb::bytes(made->data(), made->size());
+        return nb::make_tuple(pixels, index);
       },
       "data"_a, nb::kw_only(), "scale"_a, "crop"_a, "size"_a, "box"_a, "window"_a, "flip"_a,
       "filter"_a, "order"_a, "channels"_a, "filler"_a, "library"_a,
-      "out"_a.noconvert().none() = nb::none());
+      "out"_a.noconvert().none() = nb::none(), "seek"_a = nb::none());
 }
 
 }  // namespace fl::bind

@@ -92,9 +92,6 @@ void Collector::add(int64_t row, size_t file_size, std::span<const uint8_t> inde
   if (full_ || os::process() != process_ || file_size == 0 || file_size > kMost ||
       index.size() > kMost)
     return;
-  // A flat image has more tiles than bytes: an index that is large beside its file is not worth its
-  // room.
-  if (index.size() > file_size / 4 + 4096) index = {};
   try {
     if (slots_.empty()) slots_.resize(files_->count());
     record_.clear();

@@ -10,31 +10,13 @@
 namespace fl {
 namespace {
 
-// failed: the index is right, but the image is not covered
-enum class Index { kUsed, kNone, kRefused, kFailed };
+// Of the coded bytes: an index that is large beside its file is not worth its room. A flat image
+// has more tiles than bytes.
+constexpr size_t kShare = 4, kSmall = 4096;
 
-uint64_t hash_of(Sample& sample) {
-  if (!sample.hash) sample.hash = xxh3(sample.encoded.bytes());
-  return *sample.hash;
-}
-
-// By the index, if there is one and it is right.
-Index by_index(Sample& sample, const jpeg::Frame& frame, const Region& region, Worker& worker,
-               jpeg::Decoded& out) {
-  const auto index_bytes = sample.seek.bytes(), bytes = sample.encoded.bytes();
-  if (index_bytes.empty()) return Index::kNone;
-  const uint64_t hash = hash_of(sample);
-  jpeg::SeekIndex index;
-  std::string why = index.open(index_bytes, bytes, frame, &hash);
-  bool refused = !why.empty();
-  if (!refused) {
-    out = jpeg::decode_region(bytes, frame, &index, region, worker.jpeg, cpu::Target::kBest);
-    why = out.error;
-    refused = why.starts_with("index refused: ");
-  }
-  worker.stats.count(why.empty() ? Way::kIndexed : Way::kRefused);
-  if (why.empty()) return Index::kUsed;
-  return refused ? Index::kRefused : Index::kFailed;
+uint64_t hash_of(const Seekable& image) {
+  if (!image.hash) image.hash = xxh3(image.bytes);
+  return *image.hash;
 }
 
 // Whether a new index is worth making: not where it was found right, nor where the file is known to
@@ -46,28 +28,44 @@ bool wanted(const Sample& sample, Index outcome) {
   return sample.collector->wants(sample.row, size, outcome == Index::kRefused);
 }
 
-// From the scan's start. `collect`: its checkpoints are noted to the end, and the index, or that
-// there is none, is kept.
-jpeg::Decoded in_order(Sample& sample, const Region& region, Worker& worker, bool collect) {
-  const auto bytes = sample.encoded.bytes();
+}  // namespace
+
+Index decode_by_index(const Seekable& image, const Region& region, Worker& worker,
+                      jpeg::Decoded& out) {
+  if (image.index.empty()) return Index::kNone;
+  const uint64_t hash = hash_of(image);
+  jpeg::SeekIndex index;
+  std::string why = index.open(image.index, image.bytes, worker.frame, &hash);
+  bool refused = !why.empty();
+  if (!refused) {
+    out = jpeg::decode_region(image.bytes, worker.frame, &index, region, worker.jpeg,
+                              cpu::Target::kBest);
+    why = out.error;
+    refused = why.starts_with("index refused: ");
+  }
+  worker.stats.count(why.empty() ? Way::kIndexed : Way::kRefused);
+  if (why.empty()) return Index::kUsed;
+  return refused ? Index::kRefused : Index::kFailed;
+}
+
+jpeg::Decoded decode_in_order(const Seekable& image, const Region& region, Worker& worker,
+                              std::vector<uint8_t>* made) {
   const jpeg::Frame& frame = worker.frame;
   jpeg::Decoded out;
-  std::vector<uint8_t> index;
-  const bool note = collect && frame.restart_interval == 0;
+  const bool note = made != nullptr && frame.restart_interval == 0;
   if (note) {
     worker.notes.begin(frame, jpeg::kDefaultStep);
-    out = jpeg::decode_region(bytes, frame, nullptr, region, worker.jpeg, cpu::Target::kBest,
-                              &worker.notes);
-    if (out.ok() && worker.notes.complete()) index = worker.notes.pack(bytes, hash_of(sample));
+    out = jpeg::decode_region(image.bytes, frame, nullptr, region, worker.jpeg,
+                              cpu::Target::kBest, &worker.notes);
+    if (out.ok() && worker.notes.complete()) *made = worker.notes.pack(image.bytes, hash_of(image));
+    if (made->size() > image.bytes.size() / kShare + kSmall) made->clear();
   }
   // What is damaged behind the region must not change its pixels.
   if (!note || !out.ok())
-    out = jpeg::decode_region(bytes, frame, nullptr, region, worker.jpeg, cpu::Target::kBest);
-  if (collect) sample.collector->add(sample.row, bytes.size(), index);
+    out = jpeg::decode_region(image.bytes, frame, nullptr, region, worker.jpeg,
+                              cpu::Target::kBest);
   return out;
 }
-
-}  // namespace
 
 jpeg::Decoded decode_jpeg(Sample& sample, const Region& region, int scale, Worker& worker) {
   if (scale != 1) worker.stats.count(Way::kScaled);
@@ -78,9 +76,13 @@ jpeg::Decoded decode_jpeg(Sample& sample, const Region& region, int scale, Worke
       frame.width == sample.width) {
     jpeg::Decoded out;
     jpeg::shrink(worker.frame, scale);
-    const Index outcome = by_index(sample, frame, region, worker, out);
+    const Seekable image{bytes, sample.seek.bytes(), sample.hash};
+    const Index outcome = decode_by_index(image, region, worker, out);
     if (outcome == Index::kUsed) return out;
-    out = in_order(sample, region, worker, wanted(sample, outcome));
+    std::vector<uint8_t> made;
+    const bool collect = wanted(sample, outcome);
+    out = decode_in_order(image, region, worker, collect ? &made : nullptr);
+    if (collect) sample.collector->add(sample.row, bytes.size(), made);
     if (out.ok()) {
       worker.stats.count(Way::kWhole);
       return out;

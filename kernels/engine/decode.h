@@ -2,11 +2,33 @@
 // else libjpeg-turbo.
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include "engine/sample.h"
 #include "engine/worker.h"
 #include "jpeg/turbo.h"
 
 namespace fl {
+
+// A JPEG whose frame is parsed, and what is known of where its decoding can begin.
+struct Seekable {
+  Bytes bytes;
+  Bytes index;                    // empty: there is none
+  std::optional<uint64_t>& hash;  // XXH3 of the bytes, once someone has asked for it
+};
+
+// kFailed: the index is right, but the image is not covered
+enum class Index { kUsed, kNone, kRefused, kFailed };
+
+// By the index, if there is one and it is right.
+Index decode_by_index(const Seekable& image, const Region& region, Worker& worker,
+                      jpeg::Decoded& out);
+
+// From the scan's start. made: the index that is noted meanwhile, empty where the file has none;
+// null: none is wanted.
+jpeg::Decoded decode_in_order(const Seekable& image, const Region& region, Worker& worker,
+                              std::vector<uint8_t>* made);
 
 // Needs a sample that `fetch` found OK. All ways give the same pixels; the error is
 // libjpeg-turbo's. At 1/scale of its size, of which the region is px.

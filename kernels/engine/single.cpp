@@ -5,19 +5,30 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "engine/decode.h"
 
 namespace fl {
 namespace {
 
+// By the own decoder, whose frame is parsed.
+jpeg::Decoded decode_own(Bytes bytes, const Region& region, Seeking& seeking, Worker& worker) {
+  jpeg::Decoded out;
+  const Seekable image{bytes, seeking.index, seeking.hash};
+  const Index outcome = decode_by_index(image, region, worker, out);
+  if (outcome == Index::kUsed) return out;
+  const bool collect = seeking.collect && outcome != Index::kFailed;
+  if (collect) seeking.made.emplace();
+  return decode_in_order(image, region, worker, collect ? &*seeking.made : nullptr);
+}
+
 jpeg::Decoded decode(Bytes bytes, const Header& header, int scale, const Region& region,
-                     bool library, Worker& worker) {
+                     bool library, Seeking& seeking, Worker& worker) {
   worker.ask(static_cast<size_t>(region.height) * region.width * kChannels);
   std::string why = jpeg::parse_frame(bytes, worker.frame);
   const bool same = worker.frame.height == header.height && worker.frame.width == header.width;
   if (why.empty() && same) {
     jpeg::shrink(worker.frame, scale);
-    jpeg::Decoded own = jpeg::decode_region(bytes, worker.frame, nullptr, region, worker.jpeg,
-                                            cpu::Target::kBest);
+    jpeg::Decoded own = decode_own(bytes, region, seeking, worker);
     if (own.ok() || !library) return own;
   } else if (!library) {
     return {{}, why.empty() ? "size differs from the first frame header" : std::move(why)};
@@ -60,14 +71,15 @@ void check_single(const Single& single, int height, int width, const std::string
 }
 
 std::string make_single(Bytes bytes, const Header& header, const Single& single,
-                        const Packing& packing, bool library, uint8_t* out, Worker& worker) {
+                        const Packing& packing, bool library, Seeking& seeking, uint8_t* out,
+                        Worker& worker) {
   cpu::CropPlan plan;
   cpu::plan_boxed(single.resize, single.how, plan);
   if (plan.source.empty()) return "nothing of the image is seen";
   Region region = plan.source;
   region.top += single.crop.top;
   region.left += single.crop.left;
-  const jpeg::Decoded decoded = decode(bytes, header, single.scale, region, library, worker);
+  const jpeg::Decoded decoded = decode(bytes, header, single.scale, region, library, seeking, worker);
   if (!decoded.ok()) return decoded.error;
   const Region& window = single.resize.window;
   const bool copied =
