@@ -1,3 +1,4 @@
+// Each function is looked up once, in what the process has loaded.
 #include "base/libm.h"
 
 #include <cmath>

@@ -29,13 +29,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::fastload.FallbackWarning"),
 ]
 COUNT = 6
-TRAIN = transforms.Compose(
-    [
-        transforms.RandomResizedCrop((48, 64)),
-        transforms.RandomHorizontalFlip(),
-        transforms.PILToTensor(),
-    ]
-)
+CROP = transforms.RandomResizedCrop((48, 64))
+TRAIN = transforms.Compose([CROP, transforms.RandomHorizontalFlip(), transforms.PILToTensor()])
 
 
 def known(data):
