@@ -197,6 +197,7 @@ def image_pixels(
     library: bool,
     out: NDArray[np.uint8] | None = None,
     seek: tuple[int, bytes, bool] | None = None,
+    bgr: bool = False,
 ) -> tuple[NDArray[np.uint8], bytes | None]:
     """A JPEG that is OK, decoded at 1/scale, as Pillow gives crop(crop).resize(size, filter, box)
     .crop(window) and then, with flip, its mirror image: uint8 [h, w, channels], or None with out;
@@ -205,7 +206,8 @@ def image_pixels(
     Boxes are Pillow's: left, top, right, bottom; size is width, height. filter and order: as in
     `crop_resize`. channels: 1, the first one; 3; or 4, whose last one is `filler`. library:
     libjpeg-turbo may decode what the own decoder does not. seek: XXH3 of the data, its seek index
-    or b"", and whether one is wanted where it is missing or refused.
+    or b"", and whether one is wanted where it is missing or refused. bgr: of three channels blue is
+    the first.
 
     Raises ValueError where a box leaves the image, or nobody decodes it.
     """

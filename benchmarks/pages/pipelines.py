@@ -85,6 +85,7 @@ step that has no meaning ([how](internals/lowering.md)).
 """
 MADE = 4  # images
 NONE = "–"
+NO_REASON = ("tier ", "seek index: ")  # what begins so in `explain()`
 IN_MEMORY = ("CIFAR10", "MNIST")  # data sets of arrays
 
 
@@ -137,7 +138,7 @@ def explain(pipeline: Pipeline, folder: str) -> tuple[str, list[str]]:
     last = first.partition(" native ")[2].rstrip(":")
     parts = ["decoding"] * (pipeline.data not in IN_MEMORY) + [last] * bool(last)
     reasons = [text.strip() for text in lines]
-    return ", ".join(parts) or NONE, [text for text in reasons if not text.startswith("tier ")]
+    return ", ".join(parts) or NONE, [text for text in reasons if not text.startswith(NO_REASON)]
 
 
 def make_folder(root: Path) -> None:

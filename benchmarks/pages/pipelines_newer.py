@@ -167,6 +167,13 @@ NEWER = (
     Pipeline("RF-DETR-like: squares and boxes", "roboflow/rf-detr", 560,
              lambda s: floats(T.Resize((s, s))), "WithBoxes", own_data("WithBoxes",
              "has `*image.size`")),
+    Pipeline("a data set of one's own, with targets", "as such data sets are often written", 224,
+             lambda s: floats(T.RandomResizedCrop(s), T.RandomHorizontalFlip()), "WithBoxes",
+             own_data("WithBoxes", "has `*image.size`")),
+    Pipeline("a step of one's own, by OpenCV", "as such transforms are often written", 224,
+             lambda s: floats(T.RandomResizedCrop(s), T.RandomHorizontalFlip(),
+             user.Brightened()), reason=f"transform {USER}.Brightened: numpy.asarray is not one "
+             "that fastload knows"),
     Pipeline("PyTorch's tutorial on own data sets", "pytorch/tutorials data_tutorial.py", 224,
              tensors, "ByTorchvision", own_data("ByTorchvision",
              "uses torchvision.io.decode_image")),

@@ -227,3 +227,10 @@ def flipped(image: Array) -> Array:
 
 def brightened(image: Array) -> Array:
     return cv2.convertScaleAbs(image, alpha=random.uniform(0.8, 1.2), beta=random.uniform(-20, 20))
+
+
+class Brightened:
+    """A step of one's own in torchvision's chain: arrays, by OpenCV."""
+
+    def __call__(self, image: Image.Image) -> Array:
+        return brightened(np.asarray(image))

@@ -9,6 +9,7 @@ from PIL.JpegImagePlugin import JpegImageFile
 
 from fastload.image import seeking
 from fastload.image.cut import Cut, Floats, whole
+from fastload.spec import Pixels
 from fastload.transforms.pil import PASS_ORDER
 
 
@@ -36,20 +37,34 @@ class Encoded:
                 self._whole = self._native(Cut(whole(self.size), self.mode)) or self._by_pillow()
             return cut.by_pillow(self._whole).im
 
+    def array(self, cut: Cut) -> Pixels | None:
+        """uint8 [height, width, 3], of one channel [height, width]; None: `make` it."""
+        with self.lock:
+            if self._begun:
+                return None
+            self._begun = True
+            return self._pixels(cut, 3 if cut.mode == "RGB" else 1)
+
     def _native(self, cut: Cut) -> Image.Image | None:
         """None where the own decoder does not take the coded bits."""
         colours = cut.mode == "RGB"
+        pixels = self._pixels(cut, 4 if colours else 1)
+        if pixels is None:
+            return None
+        return Image.frombytes(cut.mode, cut.size, pixels.data, "raw", "RGBX" if colours else "L")
+
+    def _pixels(self, cut: Cut, channels: int) -> Pixels | None:
         size = cut.resized or cut.cropped
         full: Floats = whole(cut.cropped)
         try:
             pixels = seeking.pixels(
                 self.data, scale=self.scale, crop=cut.crop, size=size, box=cut.box or full,
                 window=cut.shown, flip=cut.mirrored, filter=cut.filter, order=PASS_ORDER,
-                channels=4 if colours else 1, filler=cut.filler, library=False,
+                channels=channels, filler=cut.filler, library=False,
             )  # fmt: skip
         except ValueError:
             return None
-        return Image.frombytes(cut.mode, cut.size, pixels.data, "raw", "RGBX" if colours else "L")
+        return pixels if channels > 1 else pixels[..., 0]
 
     def _by_pillow(self) -> Image.Image:
         image = JpegImageFile(io.BytesIO(self.data))

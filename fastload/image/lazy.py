@@ -91,6 +91,10 @@ class OpenedJpeg(_Same, JpegImageFile):
     def transpose(self, *args: Any, **kwargs: Any) -> Image.Image:
         return _taken(self).transpose(*args, **kwargs)
 
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        return cast("dict[str, Any]", _taken(self).__array_interface__)
+
 
 class _Lazy(_Same, Image.Image):
     """An image whose pixels are not made yet."""
@@ -127,6 +131,17 @@ class _Lazy(_Same, Image.Image):
     def close(self) -> None:
         _settle(self)
         self.close()
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        """As Pillow's: what NumPy makes an array of, here without an image of Pillow's before."""
+        encoded = vars(self).get("_encoded")
+        pixels = None if encoded is None else encoded.array(self._cut)
+        if pixels is None:
+            return cast("dict[str, Any]", ordinary(self).__array_interface__)
+        # Pillow's order
+        found = {"version": 3, "data": pixels.data.toreadonly()}
+        return {**found, "shape": pixels.shape, "typestr": pixels.dtype.str}
 
     def _next(self, cut: Cut) -> Image.Image:
         """As Pillow's `_new`."""

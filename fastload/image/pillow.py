@@ -42,8 +42,24 @@ def _parts(function: object) -> tuple[object, ...]:
 _BEFORE = _now()
 
 
+def _outside() -> list[object]:
+    """What of `_now` is in no class, but what is in functions."""
+    return [
+        *(getattr(Image, name, None) for name in _GLOBALS),
+        Image.DECODERS.get("jpeg"),
+        *(part for function in _FUNCTIONS for part in (function.__code__, function.__defaults__)),
+    ]
+
+
+_FUNCTIONS = [vars(Image.Image)[name] for name in _STOOD_IN]
+# Asked at each open: whole dictionaries are compared, by identity first
+_QUICK = [list(vars(home).values()) for home in HOMES], _outside()
+
+
 def unchanged() -> bool:
     """Whether nothing was replaced. The profiler's clocks are no change."""
+    if ([list(vars(home).values()) for home in HOMES], _outside()) == _QUICK:
+        return True
     now = _now()
     return now == _BEFORE or (  # lists compare by identity first
         len(now) == len(_BEFORE) and all(map(_same, now, _BEFORE))

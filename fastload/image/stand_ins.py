@@ -34,7 +34,7 @@ ORIENTATION, UPRIGHT = 274, (3, 1, 1)  # EXIF's number of it; one number of 16 b
 HEAD = 1 << 16  # bytes, which is more than a segment has
 
 
-def decoded(data: Pixels, make: Callable[[int, int], Pixels]) -> bool:
+def decoded(data: Pixels, make: Callable[[int, int], Pixels], *, bgr: bool = False) -> bool:
     """Decode a JPEG of three components into what `make(height, width)` gives, uint8 [H, W, 3];
     False: it is the library's.
     """
@@ -46,7 +46,7 @@ def decoded(data: Pixels, make: Callable[[int, int], Pixels]) -> bool:
         seeking.pixels(
             data, scale=1, crop=box, size=(width, height), box=box, window=box, flip=False,
             filter="nearest", order=PASS_ORDER, channels=3, filler=255, library=False,
-            out=make(height, width),
+            out=make(height, width), bgr=bgr,
         )  # fmt: skip
     except ValueError:  # damaged, perhaps: the library has the last word
         return False
@@ -143,13 +143,8 @@ def _by_flags(data: Pixels, flags: Any) -> Pixels | None:
         images.append(np.empty((height, width, 3), np.uint8))
         return images[0]
 
-    if not len(data) or not decoded(data, make):
+    if not len(data) or not decoded(data, make, bgr=not flags & COLOR_RGB):
         return None
-    if flags & COLOR_RGB:
-        return images[0]
-    import cv2  # whose function was called
-
-    cv2.cvtColor(images[0], cv2.COLOR_RGB2BGR, images[0])
     return images[0]
 
 

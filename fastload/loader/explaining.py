@@ -6,7 +6,7 @@ from fastload.attach.looking import asked
 from fastload.backends import choosing
 from fastload.backends.table import BACKENDS, facts
 from fastload.engine import make as engines
-from fastload.loader import arguments, divided, lazy_images, sizes
+from fastload.loader import arguments, composing, divided, lazy_images, sizes
 from fastload.loader.base import BaseLoader
 from fastload.lowering import reach
 from fastload.order import epochs
@@ -100,7 +100,7 @@ def _now(loader: BaseLoader[object]) -> list[str]:
     if route.backend is None:
         off = lazy_images.why_not(wanted=loader.lazy_images)
         how = "unchanged" if off else "with fastload's decoding of the JPEGs that it opens"
-        steps = () if off else divided.steps(loader.dataset)
+        steps = () if off else divided.steps(loader.dataset) or composing.names(loader.dataset)
         if steps:
             how += f", and native {', '.join(steps)}"
         out = [f"PyTorch's own engine, {how}:"]

@@ -19,6 +19,7 @@ from fastload import _native
 from fastload.image import pillow, seeking, stand_ins
 from fastload.image.lazy import SUPPORTED, lazy
 from fastload.image.stand_ins import Call
+from fastload.loader import composing
 from fastload.loader.patching import Patch
 from fastload.lowering import codes
 from fastload.order.seeding import Around
@@ -94,7 +95,11 @@ _others = (
     Patch(lambda: sys.modules.get("cv2"), "imread", stand_ins.opencv_imread, _is_opencvs),
     Patch(lambda: sys.modules.get("cv2"), "imdecode", stand_ins.opencv_imdecode, _is_opencvs),
 )
-_patches = (_pillows, *_others)
+_composes = tuple(
+    Patch(composing.owner(module), name, composing.composed, composing.fits)
+    for module, name in composing.MODULES.items()
+)
+_patches = (_pillows, *_others, *_composes)
 
 
 def _forget() -> None:

@@ -92,7 +92,11 @@ def is_defined(function: FunctionType, module: str, name: str) -> bool:
         inner = getattr(function, "__wrapped__", None)  # what a decorator made
         home = str(function.__globals__.get("__name__"))
         # PyTorch's decorators, the profiler's clocks around what they time, and lazy images
-        ours = ("fastload.attach.hooks", "fastload.loader.lazy_images")
+        ours = (
+            "fastload.attach.hooks",
+            "fastload.loader.composing",
+            "fastload.loader.lazy_images",
+        )
         theirs = home.partition(".")[0] == "torch" or home in ours
         return theirs and isinstance(inner, FunctionType) and is_defined(inner, module, name)
     return _assigns(defined, name) and is_library(function)

@@ -98,12 +98,12 @@ nb::object pixels_of(const nb::object& data, int scale, const Ints4& crop,
   return nb::cast(nb::ndarray<nb::numpy, uint8_t>(owned, 3, shape, owner));
 }
 
-Packing packing_of(int channels, int filler) {
+Packing packing_of(int channels, int filler, bool bgr) {
   if (channels != 1 && channels != 3 && channels != 4)
     refuse("image_pixels", "channels", std::to_string(channels), "1, 3 or 4");
   if (filler < 0 || filler > 255)
     refuse("image_pixels", "filler", std::to_string(filler), "0..255");
-  return {channels, static_cast<uint8_t>(filler)};
+  return {channels, static_cast<uint8_t>(filler), bgr && channels == kChannels};
 }
 
 }  // namespace
@@ -115,10 +115,10 @@ void bind_single(nb::module_& m) {
       [](const nb::object& data, int scale, const Ints4& crop, const std::tuple<int, int>& size,
          const Box& box, const Ints4& window, bool flip, const std::string& filter,
          const std::string& order, int channels, int filler, bool library,
-         const std::optional<Output>& out, const std::optional<Seek>& seek) {
+         const std::optional<Output>& out, const std::optional<Seek>& seek, bool bgr) {
         Seeking seeking = seeking_of(seek);
         const nb::object pixels = pixels_of(data, scale, crop, size, box, window, flip, filter,
-                                            order, packing_of(channels, filler), library, out,
+                                            order, packing_of(channels, filler, bgr), library, out,
                                             seeking);
         const auto& made = seeking.made;
         nb::object index = nb::none();
@@ -127,7 +127,8 @@ void bind_single(nb::module_& m) {
       },
       "data"_a, nb::kw_only(), "scale"_a, "crop"_a, "size"_a, "box"_a, "window"_a, "flip"_a,
       "filter"_a, "order"_a, "channels"_a, "filler"_a, "library"_a,
-      "out"_a.noconvert().none() = nb::none(), "seek"_a = nb::none());
+      "out"_a.noconvert().none() = nb::none(), "seek"_a = nb::none(),
+      "bgr"_a = false);
 }
 
 }  // namespace fl::bind

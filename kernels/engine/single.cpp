@@ -41,8 +41,16 @@ jpeg::Decoded decode(Bytes bytes, const Header& header, int scale, const Region&
 void pack(const Image& image, const Packing& packing, uint8_t* out) {
   for (int y = 0; y < image.height; ++y) {
     const uint8_t* from = image.row(y);
-    if (packing.channels == kChannels) {
+    if (packing.plain()) {
       out = std::copy_n(from, static_cast<size_t>(image.width) * kChannels, out);
+      continue;
+    }
+    if (packing.bgr) {
+      for (int x = 0; x < image.width; ++x, from += kChannels, out += kChannels) {
+        out[0] = from[2];
+        out[1] = from[1];
+        out[2] = from[0];
+      }
       continue;
     }
     for (int x = 0; x < image.width; ++x, from += kChannels, out += packing.channels) {
@@ -89,7 +97,7 @@ std::string make_single(Bytes bytes, const Header& header, const Single& single,
     return {};
   }
   const ptrdiff_t line = static_cast<ptrdiff_t>(window.width) * kChannels;
-  const bool plain = packing.channels == kChannels;
+  const bool plain = packing.plain();
   uint8_t* pixels =
       plain ? out : worker.pixels.reserve(static_cast<size_t>(line) * window.height + kPadding);
   cpu::crop_resize(decoded.image, plan, {pixels, window.height, window.width, line}, worker.passes,

@@ -22,8 +22,11 @@ struct Single {
 
 // How a pixel is stored: its first channel, all three, or these and a constant byte.
 struct Packing {
-  int channels;   // 1, 3 or 4
+  int channels;    // 1, 3 or 4
   uint8_t filler;  // of 4 channels, the last
+  bool bgr;        // of 3 channels: blue first
+
+  bool plain() const { return channels == kChannels && !bgr; }
 };
 
 // What is known of where a JPEG's decoding can begin, and what is to be known.

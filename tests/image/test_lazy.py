@@ -62,6 +62,30 @@ def test_a_window_of_a_resized_image_is_still_one_decode(decodes):
     assert (ours.tobytes(), len(decodes)) == (pillows.tobytes(), 1)
 
 
+@pytest.mark.parametrize("mode", ["RGB", "L"])
+def test_an_array_is_made_without_an_image_of_pillows(decodes, mode):
+    ours, pillows = (
+        image.crop((20, 10, 120, 90)).resize((64, 48)).transpose(FLIP)
+        for image in both(jpeg(mode=mode))
+    )
+    one, other = np.asarray(ours), np.asarray(pillows)
+    assert type(ours) is LazyImage
+    assert (one.shape, one.dtype, one.strides) == (other.shape, other.dtype, other.strides)
+    assert one.flags.writeable == other.flags.writeable
+    assert np.array_equal(one, other)
+    assert np.array(ours).flags.writeable
+    assert ours == pillows  # that was a second look: now it is an image of Pillow's
+    assert decodes == [(20, 10, 120, 90), (0, 0, 203, 131)]
+    assert list(ours.__array_interface__) == list(pillows.__array_interface__)
+
+
+def test_an_array_of_an_opened_image_and_of_a_damaged_one():
+    data = jpeg()
+    for source in (data, data[: len(data) // 2] + bytes(40) + data[len(data) // 2 :]):
+        ours, pillows = both(source)
+        assert np.array_equal(np.asarray(ours), np.asarray(pillows))
+
+
 def test_thumbnails_decode_at_a_scale(decodes):
     ours, pillows = both(jpeg(800, 600))
     for image in (ours, pillows):

@@ -121,7 +121,7 @@ def test_plain_jpegs_are_decoded_by_fastload(name, call, tmp_path, monkeypatch):
     monkeypatch.setattr(
         stand_ins,
         "decoded",
-        lambda *given, real=stand_ins.decoded: made.append(real(*given)) or made[-1],
+        lambda *given, real=stand_ins.decoded, **how: made.append(real(*given, **how)) or made[-1],
     )
     path = tmp_path / "image.jpg"
     path.write_bytes(PLAIN[name])

@@ -35,9 +35,7 @@ TRAIN = transforms.Compose([CROP, transforms.RandomHorizontalFlip(), transforms.
 
 def known(data):
     """Whether this process finds the index of encoded bytes."""
-    if not seeking._now:
-        return False
-    return seeking._now[-1].find(_native.xxh3(data)) is not None
+    return bool(seeking._now) and seeking._now[-1].find(_native.xxh3(data)) is not None
 
 
 class Mine(Dataset):
@@ -80,8 +78,7 @@ def paths(tmp_path):
 
 @pytest.fixture
 def decodes(monkeypatch):
-    """Of each native decode in this process: whether an index was given, and whether one was
-    made."""
+    """Of each native decode here: whether an index was given, and whether one was made."""
     with lazy_images.opened_lazily():  # the first time, it is proved by images that libraries agree
         seen, decode = [], _native.image_pixels
 
@@ -142,14 +139,13 @@ def test_worker_processes_share_them(paths, start):
     again, found = epochs(fastload.DataLoader(Mine(paths), 2, **options), 1)
     assert found == [COUNT]
     theirs = epochs(DataLoader(Mine(paths), 2, **options), 1)[0]
-    assert same(ours, theirs)
-    assert same(again, theirs)
+    assert same(ours + again, theirs * 2)
 
 
 def test_workers_that_stay_write_before_they_end(paths, monkeypatch):
     monkeypatch.setattr(seek_contents, "GROUP", 2)
     options = {"shuffle": True, "num_workers": 2, "persistent_workers": True}
-    loader = fastload.DataLoader(Mine(paths), 1, multiprocessing_context="fork", **options)
+    loader = fastload.DataLoader(Mine(paths), 1, **options)
     ours, found = epochs(loader, 3)
     assert found[2] >= COUNT - 2  # each keeps up to one
     assert same(ours, epochs(DataLoader(Mine(paths), 1, **options), 3)[0])

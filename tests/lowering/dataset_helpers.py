@@ -11,7 +11,7 @@ EVAL = v2.Compose([v2.Resize((12, 15)), v2.ToImage()])
 
 
 def reasons(data):
-    first, tier, *rest = fastload.DataLoader(data, 7).explain().splitlines()
+    first, tier, *rest, _ = fastload.DataLoader(data, 7).explain().splitlines()
     assert first == FIRST
     assert tier.startswith("  tier 3 of 3: ")
     return [reason.strip() for reason in rest]

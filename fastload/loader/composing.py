@@ -1,0 +1,125 @@
+"""torchvision's Compose, called by a data set of the user's own: the steps that make a tensor run
+natively (`ending`), all others as they are.
+
+The transforms of such a data set are its own affair: where they lie, and what it calls when. So the
+class's call is replaced where batches are made, and each chain is divided when it is called.
+"""
+
+import contextlib
+import functools
+import sys
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import torch
+
+from fastload.image.stand_ins import Call
+from fastload.loader import ending
+from fastload.loader.ending import Room
+from fastload.lowering.names import classes
+from fastload.lowering.reach import is_whole
+
+MODULES = {"torchvision.transforms": "__call__", "torchvision.transforms.v2": "forward"}
+DEPTH = 3  # of objects in objects that `names` looks into
+Facts = list[object]
+
+
+class _Chains:
+    """Of each Compose what it is made of, and its divided copy; None: there is nothing native."""
+
+    def __init__(self) -> None:
+        self.known: WeakKeyDictionary[Any, tuple[Facts, Any]] = WeakKeyDictionary()
+
+    def divided(self, chain: Any) -> Any:
+        now = _facts(chain)
+        kept = self.known.get(chain)
+        if kept is None or not _same(kept[0], now):
+            copy, names = ending.divided(chain, Room())
+            kept = now, copy if names else None
+            self.known[chain] = kept
+        return kept[1]
+
+
+_known = _Chains()
+
+
+def composed(original: Call, active: Callable[[], bool]) -> Call:
+    """What stands in for the class's call."""
+
+    @functools.wraps(original)
+    def call(self: Any, *inputs: Any) -> Any:
+        if len(inputs) != 1 or not active():
+            return original(self, *inputs)
+        try:
+            copy = _known.divided(self)
+        except Exception:  # noqa: BLE001  a program may have put anything into its objects
+            copy = None
+        return original(self if copy is None else copy, *inputs)
+
+    return call
+
+
+def owner(module: str) -> Callable[[], object]:
+    """Gives the module's Compose, once the program has imported it."""
+    return lambda: getattr(sys.modules.get(module), "Compose", None)
+
+
+def fits(function: Call) -> bool:
+    return is_whole(function)
+
+
+def names(dataset: object) -> tuple[str, ...]:
+    """Of the steps that run natively in the chains that lie in a data set."""
+    found: dict[str, None] = {}
+    for chain in _chains(dataset, DEPTH, set()):
+        with contextlib.suppress(Exception):  # likewise
+            found |= dict.fromkeys(ending.divided(chain, Room())[1])
+    return tuple(found)
+
+
+def _chains(value: object, depth: int, seen: set[int]) -> Iterator[object]:
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    if type(value) in classes("Compose"):
+        yield value
+    inner = value if isinstance(value, (list, tuple)) else ()
+    inner = tuple(value.values()) if isinstance(value, dict) else inner
+    if len(inner) > 64:  # a list of samples
+        return
+    for part in (*inner, *getattr(value, "__dict__", {}).values()):
+        if depth and not isinstance(part, (str, bytes, int, float, torch.Tensor)):
+            yield from _chains(part, depth - 1, seen)
+
+
+def _facts(chain: Any) -> Facts:
+    """What the copy depends on, and what tells of objects that are changed in place."""
+    out: Facts = [torch.get_default_dtype()]
+    for step in chain.transforms:
+        out.append(step)
+        for value in getattr(step, "__dict__", {}).values():
+            kind = type(value)
+            if kind in (list, tuple):
+                out += value
+                continue
+            out.append(value)
+            if kind in (dict, OrderedDict):
+                out.append(len(value))
+            elif kind is torch.Tensor:
+                out.append(value._version)
+            elif kind is np.ndarray:
+                out.append(value.tobytes())
+    return out
+
+
+def _same(kept: Facts, now: Facts) -> bool:
+    return len(kept) == len(now) and all(map(_alike, kept, now))
+
+
+def _alike(one: object, other: object) -> bool:
+    return one is other or (
+        type(one) is type(other) and type(one) in (int, float, str, bytes) and one == other
+    )
