@@ -11,6 +11,8 @@ from benchmarks.decoding.settings import Settings as DecodeSettings
 from benchmarks.ffcv import compare as ffcv
 from benchmarks.loaders import limits, loader, overhead
 from benchmarks.peers import cli as peers
+from benchmarks.peers.remote import cli as remote
+from benchmarks.peers.remote import shuffles
 from benchmarks.verdict import cli as verdict
 
 if TYPE_CHECKING:  # what add_subparsers() returns has no public name
@@ -82,12 +84,10 @@ def add_ffcv(verbs: "Verbs", measuring: Parser) -> None:
 
 def add_storage(verbs: "Verbs", measuring: Parser) -> None:
     slow = "fastload against PyTorch's DataLoader on cold and on slow storage"
-    far = "fastload over a web server with 50 ms and 1 Gbit/s, against the local disk"
-    for name, what, run in (("storage", slow, runs.run_storage), ("remote", far, runs.run_remote)):
-        stored = verbs.add_parser(name, parents=[measuring], help=what)
-        add_data(stored)
-        add_workers(stored)
-        stored.set_defaults(run=run)
+    stored = verbs.add_parser("storage", parents=[measuring], help=slow)
+    add_data(stored)
+    add_workers(stored)
+    stored.set_defaults(run=runs.run_storage)
 
 
 def add_convert(verbs: "Verbs", measuring: Parser) -> None:
@@ -155,6 +155,10 @@ def add_judged(verbs: "Verbs", measuring: Parser) -> None:
             "and cores",
         )
     )
+    far = "fastload and its peers over an emulated link of 50 ms and 1 Gbit/s to a store"
+    remote.add(verbs.add_parser("remote", help=far))
+    mixed = "how well orders mix that read neighbours together, fastload's and its peers'"
+    shuffles.add(verbs.add_parser("shuffle", help=mixed))
     add_limits(
         verbs.add_parser(
             "limits",

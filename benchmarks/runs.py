@@ -17,7 +17,7 @@ from benchmarks.ffcv import compare as ffcv
 from benchmarks.gpu import augment as device_augment
 from benchmarks.gpu import decode as device_decode
 from benchmarks.gpu import device
-from benchmarks.loaders import dali, limits, loader, overhead, remote, storage
+from benchmarks.loaders import dali, limits, loader, overhead, storage
 from benchmarks.pages import backends, headline, parity, results
 from benchmarks.report import plot, row, table
 from fastload import demo_images
@@ -57,15 +57,6 @@ def run_storage(given: argparse.Namespace) -> None:
         progress("storage", settings.turns, "epochs") as advance,
     ):
         show(storage.run(folder, name, settings, advance), given)
-
-
-def run_remote(given: argparse.Namespace) -> None:
-    settings = remote.Settings(max(given.workers), repetitions=given.repetitions)
-    with (
-        images_of(given) as (folder, name),
-        progress("remote", settings.turns, "epochs") as advance,
-    ):
-        show(remote.run(folder, name, settings, advance), given)
 
 
 def run_ffcv(given: argparse.Namespace) -> None:

@@ -2,8 +2,9 @@
 peer's environment may lack fastload's.
 
 For every line on stdin it runs one epoch and answers with a line of JSON: images, seconds,
-cpu_seconds, first_seconds, of the epoch; the first answer has memory_mib, at half of the epoch,
-start_seconds, from the process's start to the first batch, and versions too.
+cpu_seconds, first_seconds, of the epoch; steady_rate, images/s after its first quarter; the first
+answer has memory_mib, at half of the epoch, start_seconds, from the process's start to the first
+batch, and versions too.
 """
 
 import json
@@ -29,20 +30,25 @@ def one_epoch(
     MiB.
     """
     images, memory, began, used, start = 0, 0.0, 0.0, cpu_seconds(), time.perf_counter()
+    quarter: tuple[int, float] = (0, start)  # images and time when a quarter has come
     for batch in epoch():
         began = began or time.perf_counter()
         check(batch, spec["size"])
         images += len(batch)
+        if not quarter[0] and 4 * images >= spec["images"]:
+            quarter = images, time.perf_counter()
         if first and not memory and (spec["once"] or 2 * images >= spec["images"]):
             memory = memory_mib()
         if spec["once"]:
             break
-    seconds = quiet() - start
+    end = quiet()
+    seconds = end - start
     out = {
         "images": images,
         "seconds": seconds,
         "cpu_seconds": cpu_seconds() - used,
         "first_seconds": began - start,
+        "steady_rate": (images - quarter[0]) / (end - quarter[1]),
     }
     return out | ({"memory_mib": memory, "start_seconds": began - spec["started"]} if first else {})
 

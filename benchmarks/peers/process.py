@@ -7,6 +7,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -22,8 +23,17 @@ class PeerError(Exception):
 class Process:
     """Runs `benchmarks.peers.child`, from the first epoch on; close() ends it and its workers."""
 
-    def __init__(self, spec: dict[str, Any], python: str, cache: str, limit: float = LIMIT) -> None:
+    def __init__(
+        self,
+        spec: dict[str, Any],
+        python: str,
+        cache: str,
+        limit: float = LIMIT,
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
+        """variables: of the environment, beside this process's own."""
         self.spec, self.python, self.cache, self.limit = spec, python, cache, limit
+        self.variables = dict(variables or {})
         self.process: subprocess.Popen[bytes] | None = None
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115, close() closes it
 
@@ -52,6 +62,7 @@ class Process:
             "PYTHONPATH": str(ROOT),
             "XDG_CACHE_HOME": self.cache,
             "PYTHONDONTWRITEBYTECODE": "1",
+            **self.variables,
         }
         command = [self.python, "-m", "benchmarks.peers.child", json.dumps(spec)]
         pipe = subprocess.PIPE

@@ -2,21 +2,19 @@
 
     server.faults = lambda path, number: "503" if number < 3 else ""
 
-`number` counts the requests for a path from 0. `python -m tests.remote.web FOLDER [latency=S]
-[rate=BYTES]` runs one as a program and prints its port.
+`number` counts the requests for a path from 0.
 """
 
 import contextlib
 import hashlib
-import os
 import re
-import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import BinaryIO
 from urllib.parse import unquote, urlsplit
 
 RANGE = re.compile(r"bytes=(\d+)-(\d*)")
@@ -29,9 +27,15 @@ class Web(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, folder: Path, latency: float = 0.0, rate: float = 0.0) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        latency: float = 0.0,
+        rate: float = 0.0,
+        handler: "type[Handler] | None" = None,
+    ) -> None:
         """latency: s before each answer; rate: bytes per second over all connections, 0: any."""
-        super().__init__(("127.0.0.1", 0), Handler)
+        super().__init__(("127.0.0.1", 0), handler or Handler)
         self.folder, self.latency, self.rate = folder, latency, rate
         self.faults: Callable[[str, int], str] = lambda *_: ""
         self.lock, self.counts = threading.Lock(), Counter[str]()
@@ -127,24 +131,24 @@ class Handler(BaseHTTPRequestHandler):
         return None
 
     def _bytes(self, file: Path, first: int, end: int, fault: str) -> None:
-        stop = (first + end) // 2 if fault == "short" else end
         with open(file, "rb") as content:
-            content.seek(first)
-            while first < stop:
-                piece = bytearray(
-                    content.read(min(PIECE if fault != "trickle" else 64, stop - first))
-                )
-                if fault == "flip":
-                    piece[len(piece) // 2] ^= 1
-                self.server.paced(len(piece))
-                self.wfile.write(piece)
-                first += len(piece)
-                if fault == "trickle":
-                    self.wfile.flush()
-                    time.sleep(0.05)
+            self._content(content, first, (first + end) // 2 if fault == "short" else end, fault)
         self.wfile.flush()
         if fault == "short":
             self.close_connection = True
+
+    def _content(self, content: BinaryIO, first: int, end: int, fault: str) -> None:
+        content.seek(first)
+        while first < end:
+            piece = bytearray(content.read(min(PIECE if fault != "trickle" else 64, end - first)))
+            if fault == "flip":
+                piece[len(piece) // 2] ^= 1
+            self.server.paced(len(piece))
+            self.wfile.write(piece)
+            first += len(piece)
+            if fault == "trickle":
+                self.wfile.flush()
+                time.sleep(0.05)
 
 
 @contextlib.contextmanager
@@ -158,17 +162,3 @@ def serving(folder: Path, latency: float = 0.0, rate: float = 0.0) -> Iterator[W
         finally:
             server.shutdown()
             thread.join()
-
-
-def main() -> None:
-    options = dict(word.split("=") for word in sys.argv[2:])
-    numbers = {name: float(value) for name, value in options.items()}
-    with Web(Path(sys.argv[1]), **numbers) as server:
-        print(server.server_port, flush=True)
-        # Ends with whoever has started it
-        threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
-        server.serve_forever()
-
-
-if __name__ == "__main__":
-    main()
