@@ -139,7 +139,7 @@ class Job final : public Work {
   int64_t left_ = 0;        // tasks
   bool cancelled_ = false;  // the pool was closed first
   Draw draw_;
-  bool drawn_ = false;  // by draw_, and what it has planned is made, or was
+  bool drawn_ = false;               // by draw_, and what it has planned is made, or was
   std::atomic<bool> failed_{false};  // a sample that was to be made, so far
 };
 
