@@ -3,6 +3,7 @@ way.
 """
 
 import enum
+import functools
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -19,6 +20,14 @@ Bools: TypeAlias = NDArray[np.bool_]
 Singles: TypeAlias = NDArray[np.float32]
 Records: TypeAlias = Ints | Floats  # of one op: [N, ...], or of one sample [...]
 Json: TypeAlias = dict[str, Any]  # an object of a JSON document, checked where it is read
+
+
+@functools.lru_cache(maxsize=16)
+def repeated(value: int, count: int) -> Longs:
+    """int64 [count] of one value, which batches share: it is read only."""
+    out = np.full(count, value, np.int64)
+    out.flags.writeable = False
+    return out
 
 
 class Stage(enum.IntEnum):

@@ -77,8 +77,10 @@ set(fastload_engine
   kernels/engine/draws.cpp
   kernels/engine/files.cpp
   kernels/engine/job.cpp
+  kernels/engine/job_end.cpp
   kernels/engine/lent.cpp
   kernels/engine/pool.cpp
+  kernels/engine/pool_stats.cpp
   kernels/engine/sample.cpp
   kernels/engine/seek_log.cpp
   kernels/engine/single.cpp

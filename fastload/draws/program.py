@@ -1,6 +1,7 @@
 """From cells to programs of the extension: which registers, in which order."""
 
 import ctypes
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -155,6 +156,12 @@ NO_SIZES = np.zeros((1, 2), np.int32)
 NOTHING_GIVEN = np.zeros((1, 0))
 
 
+@functools.lru_cache(maxsize=4)
+def _nothing(count: int) -> Floats:
+    """Given numbers of so many samples, where there are none."""
+    return np.zeros((count, 0))
+
+
 @dataclass(frozen=True)
 class _Part:
     """A program, and the arrays that it fills: name, shape without the samples, type."""
@@ -204,6 +211,8 @@ class Recorded:
 
     def _given(self, work: Work) -> Floats:
         """What others' functions make of the batch's uniforms: [N, given]."""
+        if not self.given:
+            return _nothing(len(work))
         out = np.empty((len(work), self.given))
         for each in self.outside:
             u = rng.sample_uniforms(work, each.op, 1 + max(each.columns))[:, list(each.columns)]

@@ -100,13 +100,13 @@ class Threaded:
         self.pending -= 1
         if self.sender:
             self.sender.took()
-        self._request()
-        if isinstance(item, Exception):
-            try:
+        try:
+            if isinstance(item, Exception):
                 raise item
-            finally:
-                del item  # its traceback holds this frame
-        return self.engine.finish(item, self.on_bad)
+            return self.engine.finish(item, self.on_bad)
+        finally:
+            del item  # its job, before the feeder wants Python's lock; a traceback holds this frame
+            self._request()
 
     def close(self) -> None:
         """Ends the epoch; its threads end before this returns, unless one is stuck."""

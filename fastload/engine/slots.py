@@ -31,7 +31,7 @@ class Ring:
         memory = self._pop()
         if memory is None or memory.numel() < nbytes:
             memory = allocated(self.nbytes, pinned=self.pinned)
-        return np.asarray(_Lease(memory, self._free))[:nbytes].view(dtype).reshape(shape)
+        return np.asarray(_Lease(memory, self._free, shape, dtype))
 
     def _pop(self) -> torch.Tensor | None:
         try:
@@ -49,12 +49,14 @@ def allocated(nbytes: int, *, pinned: bool) -> torch.Tensor:
 class _Lease:
     """NumPy keeps the object that described the memory alive until the last view has gone."""
 
-    def __init__(self, memory: torch.Tensor, free: deque[torch.Tensor]) -> None:
+    def __init__(
+        self, memory: torch.Tensor, free: deque[torch.Tensor], shape: tuple[int, ...], dtype: Dtype
+    ) -> None:
         self.memory, self.free = memory, free
         self.__array_interface__ = {
             "version": 3,
-            "typestr": "|u1",
-            "shape": (memory.numel(),),
+            "typestr": dtype.str,
+            "shape": shape,
             "data": (memory.data_ptr(), False),
         }
 

@@ -243,11 +243,13 @@ def _sampled(
     indices_of_batches: Iterable[object] | None = samplers.order(
         batches, progress.first, progress.draw
     )
+    # Arrays of a known order need no look at each.
+    known = indices_of_batches is not None and samplers.below(inner) <= samples_in_all
     if indices_of_batches is None:
         indices_of_batches = _replayed(loader, progress, sampler, seen)
     for step, indices in enumerate(indices_of_batches, progress.first):
         try:
-            samples = place_all(indices, samples_in_all)
+            samples = cast("Longs", indices) if known else place_all(indices, samples_in_all)
         except (IndexError, TypeError) as error:
             yield error
             continue

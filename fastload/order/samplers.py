@@ -13,7 +13,7 @@ from torch.utils.data.distributed import DistributedSampler
 from fastload import rng
 from fastload.errors import UsageError
 from fastload.order import blocks
-from fastload.spec import Longs
+from fastload.spec import Longs, repeated
 from fastload.system.opening import Opening
 
 CHUNK = 4096  # positions permuted at once
@@ -242,13 +242,21 @@ def unique(sampler: object, length: int) -> bool:
     return type(sampler) in (SequentialSampler, ShuffleSampler, DistributedSampler)
 
 
+def below(sampler: object) -> int:
+    """What all indices of a sampler of a class that `order` knows are below."""
+    if type(sampler) is ShuffleSampler:
+        return sampler.length
+    data = sampler.dataset if type(sampler) is DistributedSampler else vars(sampler)["data_source"]
+    return len(data)
+
+
 def occurrences(samples: Longs, seen: Longs | None) -> Longs:
     """int64 [N]: how often each sample came before; counts them in `seen`, int64 [all samples].
 
     None: each comes once.
     """
     if seen is None:
-        return np.zeros_like(samples)
+        return repeated(0, len(samples))
     out: Longs = seen[samples]
     if len(np.unique(samples)) == len(samples):
         seen[samples] = out + 1

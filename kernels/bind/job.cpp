@@ -19,8 +19,9 @@ using namespace nb::literals;
 
 constexpr std::chrono::milliseconds kSlice{100};
 
+// Where nothing is left to do, the GIL is kept: another thread would have it for milliseconds.
 void wait(PyJob& self, const char* where) {
-  for (bool done = false; !done;) {
+  for (bool done = self.job->wait({}); !done;) {
     {
       const nb::gil_scoped_release unlocked;
       done = self.job->wait(kSlice);
@@ -80,9 +81,7 @@ nb::object status(PyJob& self) {
 
 bool regular(PyJob& self) {
   self.job->check_idle("Job.regular");
-  for (size_t n = 0; n < static_cast<size_t>(self.job->size()); ++n)
-    if (self.job->sample(n).status != kOk || self.job->sample(n).late) return false;
-  return true;
+  return self.job->regular();
 }
 
 nb::object sizes(PyJob& self) {
@@ -179,6 +178,7 @@ void leave(PyJob&& job) {
 
 PyJob::~PyJob() {
   if (job == nullptr) return;
+  if (!job->pool().forked() && job->done()) return;  // as nearly always
   bool ended = true;
   {
     // Running tasks end first; then the arrays are released, with the GIL

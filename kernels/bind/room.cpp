@@ -30,8 +30,10 @@ void claim(room::Claim* self, int64_t bytes) {
 
 void admit(int64_t bytes) {
   const size_t wanted = bytes_of("admit", bytes, 0);
+  const size_t margin = wanted > 0 ? room::kMargin : room::kLeast;
+  if (room::fits(wanted, margin)) return;  // as nearly always: another thread may want the GIL
   const nb::gil_scoped_release unlocked;
-  room::admit(wanted, wanted > 0 ? room::kMargin : room::kLeast);
+  room::admit(wanted, margin);
 }
 
 }  // namespace

@@ -33,28 +33,6 @@ std::shared_ptr<Job> Job::start(std::shared_ptr<Pool> pool, Origin origin,
   return job;
 }
 
-Job::~Job() {
-  abandon();
-  std::unique_lock lock(mutex_);
-  done_.wait(lock, [&] { return left_ == 0; });
-}
-
-bool Job::abandon() {
-  {
-    const std::lock_guard lock(mutex_);
-    cancelled_ = true;  // MIX does not begin any more
-  }
-  pool_->cancel(*this);
-  constexpr std::chrono::milliseconds kLook{20};
-  while (true) {
-    {
-      std::unique_lock lock(mutex_);
-      if (done_.wait_for(lock, kLook, [&] { return left_ == 0; })) return true;
-    }
-    if (pool_->stuck(*this)) return false;
-  }
-}
-
 std::string Job::describe(int64_t task) const {
   constexpr const char* kDoing[] = {"reads", "draws for", "makes", "mixes"};
   const int64_t n = phase_ == Phase::kMake ? to_store_[task] : task;
@@ -131,9 +109,11 @@ void Job::run(int64_t task, Worker& worker) noexcept {
     case Phase::kDraw:
       return draw();
     case Phase::kMake:
-      return make(to_store_[task], worker);
+      make(to_store_[task], worker);
+      return note(samples_[to_store_[task]]);
     case Phase::kMix:
-      return mix(task, worker);
+      mix(task, worker);
+      return note(samples_[task]);
   }
 }
 
@@ -227,6 +207,7 @@ bool Job::go_to(Phase phase, int64_t tasks, bool first) noexcept {
   } catch (const std::bad_alloc&) {
     left_ = 0;
     for (Sample& sample : samples_) out_of_memory(sample);
+    failed_ = true;
   } catch (const std::exception&) {  // the pool is closed
     left_ = 0;
     cancelled_ = true;

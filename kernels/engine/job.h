@@ -1,6 +1,7 @@
 // One batch: its samples, and how many tasks of the current phase are left.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -74,6 +75,8 @@ class Job final : public Work {
   // The rest needs an idle job.
   Sample& sample(int64_t n) { return samples_[n]; }
   const Sample& sample(int64_t n) const { return samples_[n]; }
+  // Every sample is OK, and none comes late.
+  bool regular() const;
   // Makes every sample that is OK and not stored yet. pictures: at least one, with crops of one
   // scale for each sample.
   void run(std::vector<Planned> pictures);
@@ -112,6 +115,7 @@ class Job final : public Work {
   // Whether partners are mixed: of a sample's only picture.
   bool mixes() const { return !pictures_.empty() && !pictures_.front().plans.partners.empty(); }
   void hold_back();
+  void note(const Sample& sample) noexcept;
   bool all_made() const;
   bool all_read() const;
   void go_on() noexcept;
@@ -135,7 +139,8 @@ class Job final : public Work {
   int64_t left_ = 0;        // tasks
   bool cancelled_ = false;  // the pool was closed first
   Draw draw_;
-  bool drawn_ = false;  // by draw_, and what it has planned is made, or was
+  bool drawn_ = false;               // by draw_, and what it has planned is made, or was
+  std::atomic<bool> failed_{false};  // a sample that was to be made, so far
 };
 
 }  // namespace fl

@@ -124,8 +124,11 @@ void Pool::loop(int thread) {
     bool claimed = false;
     more.wait(lock, [&] { return (claimed = claim(now, reader)) || closed_; });
     if (!claimed) return end_of_thread();
+    std::vector<std::shared_ptr<void>> over;
+    if (!reader) over.swap(left_);
     lock.unlock();
     if (now.others) more.notify_one();
+    over.clear();
     run(now, worker);
     lock.lock();
     Work& work = *std::exchange(now.work, nullptr);
@@ -184,6 +187,12 @@ Worker& Pool::borrow() {
 void Pool::give_back(Worker& worker) noexcept {
   const std::lock_guard lock(mutex_);
   idle_.push_back(&worker);
+}
+
+void Pool::leave(std::shared_ptr<void> over) {
+  if (threads_ == 0) return;
+  const std::lock_guard lock(mutex_);
+  left_.push_back(std::move(over));
 }
 
 void Pool::background(std::function<void()> call) {
@@ -251,48 +260,6 @@ bool Pool::stuck(const Work& work) const {
   const auto limit = Clock::now() - kStuck;
   return std::any_of(running_.begin(), running_.end(),
                      [&](const Claim& it) { return it.work == &work && it.since < limit; });
-}
-
-std::vector<Pool::Running> Pool::running() const {
-  check_process();
-  std::vector<Running> out;
-  const std::lock_guard lock(mutex_);
-  const auto seconds = [](Clock::time_point since) {
-    return std::chrono::duration<double>(Clock::now() - since).count();
-  };
-  for (size_t i = 0; i < running_.size(); ++i) {
-    const Claim& it = running_[i];
-    if (it.work != nullptr)
-      out.push_back({name(static_cast<int>(i)), it.work->describe(it.task), seconds(it.since)});
-  }
-  if (calling_since_ != Clock::time_point{})
-    out.push_back({"fastload-ahead", "asks for read-ahead", seconds(calling_since_)});
-  return out;
-}
-
-std::array<Pool::Total, kStages> Pool::stats() const {
-  check_process();
-  std::array<Total, kStages> totals{};
-  const std::lock_guard lock(mutex_);
-  for (const auto& worker : workers_) {
-    for (int i = 0; i < kStages; ++i) {
-      const StageStats::Row& row = worker->stats.rows[i];
-      totals[i].samples += row.samples.load(std::memory_order_relaxed);
-      totals[i].wall_ns += row.wall_ns.load(std::memory_order_relaxed);
-      totals[i].cpu_ns += row.cpu_ns.load(std::memory_order_relaxed);
-    }
-  }
-  return totals;
-}
-
-std::array<int64_t, kWays> Pool::ways() const {
-  check_process();
-  std::array<int64_t, kWays> totals{};
-  const std::lock_guard lock(mutex_);
-  for (const auto& worker : workers_)
-    for (int i = 0; i < kWays; ++i)
-      totals[i] += worker->stats.ways[i].load(std::memory_order_relaxed);
-  return totals;
 }
 
 }  // namespace fl

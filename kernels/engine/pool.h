@@ -54,6 +54,9 @@ class Pool {
   void cancel(Work& work);  // what has not begun is never run
   // threads=0: run the oldest task; false: there is none
   bool help();
+  // Freed by a thread that takes the next task, and not by the caller, whom that would hold up: the
+  // memory lies in the cache of who wrote it.
+  void leave(std::shared_ptr<void> over);
   void background(std::function<void()> call);  // in order, in one thread of its own
   Worker& borrow();                             // for a thread that is none of the pool's
   void give_back(Worker& worker) noexcept;
@@ -115,6 +118,7 @@ class Pool {
   std::condition_variable more_, more_reads_, more_background_;
   std::vector<Ticket> queue_;  // a few; closing a pool must need no memory
   std::deque<std::function<void()>> calls_;
+  std::vector<std::shared_ptr<void>> left_;  // that nobody needs any more
   bool closed_ = false;
   std::vector<Claim> running_;                             // by thread of the crew
   std::chrono::steady_clock::time_point calling_since_{};  // of the background thread; 0: it waits

@@ -184,6 +184,24 @@ def test_a_job_with_an_irregular_sample_is_left_as_one_that_was_told_nothing(tmp
         assert not out.any()
 
 
+def test_a_job_that_has_drawn_knows_that_a_sample_failed_later(tmp_path):
+    good = jpeg(scene(20, 30))
+    cut = good[: good.rindex(b"\xff\xda") + 20] + b"\xff\xd9"  # hardly anything of its scan
+    pool, job, _rows, out = told(tmp_path, [good, cut, good])
+    assert job.wait_started(20.0)
+    job.wait_done()
+    assert job.drawn
+    assert not job.regular
+    assert job.status[1] != native.OK
+    assert out[0].any()
+    np.testing.assert_array_equal(out[0], out[2])
+    del job  # what it leaves behind is freed by the pool, which goes on
+    _pool, other, _rows, again = told(tmp_path, [good], threads=0)
+    other.wait_done()
+    np.testing.assert_array_equal(again[0], out[0])
+    assert pool.threads == 2
+
+
 def test_larger_images_than_pillow_allows_are_left_to_python(tmp_path):
     _pool, job, rows, _out = told(tmp_path, [jpeg(scene(20, 30))], most_pixels=30 * 30 - 1)
     assert job.wait_started(20.0)

@@ -174,3 +174,9 @@ def test_occurrences_count_up():
     assert samplers.occurrences(np.array([1, 1, 4]), seen).tolist() == [0, 1, 0]
     assert samplers.occurrences(np.array([1, 0]), seen).tolist() == [2, 0]
     assert samplers.occurrences(np.array([1, 1]), None).tolist() == [0, 0]
+
+
+def test_known_orders_say_what_their_indices_are_below():
+    kinds = (SequentialSampler, RandomSampler, samplers.ShuffleSampler)
+    assert [samplers.below(kind(range(7))) for kind in kinds] == [7, 7, 7]
+    assert samplers.below(DistributedSampler(range(5), 2, 1)) == 5
