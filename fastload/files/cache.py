@@ -43,38 +43,39 @@ def path(*parts: str) -> str:
     return os.path.join(base(), OURS, *parts)
 
 
-def trouble(folder: str) -> str:
+def trouble(folder: str, top: str = "") -> str:
     """Why the folder of the cache is not to be used, or nothing.
 
-    It need not be there yet; what others may enter is closed to them.
+    It need not be there yet; what others may enter is closed to them. top: `path()` of another
+    process, whose folder it is.
     """
     try:
-        return _strange(folder)
+        return _strange(folder, top)
     except OSError as error:
-        return f"{path()}: cannot be read ({error.strerror})"
+        return f"{top or path()}: cannot be read ({error.strerror})"
 
 
-def _strange(folder: str) -> str:
+def _strange(folder: str, top: str = "") -> str:
     """What is not the user's own in the folder of the cache, or nothing. Raises OSError."""
-    top = os.path.join(base(), OURS)
-    if not inside(os.path.join(folder, "x")):
+    top = top or path()
+    if not inside(os.path.join(folder, "x"), top):
         return ""
     inner = os.path.relpath(folder, top)
     at = top
     for part in ("", *(() if inner == "." else inner.split(os.sep))):
         at = os.path.join(at, part) if part else at
         try:
-            if wrong := _wrong(at):
+            if wrong := _wrong(at, top):
                 return f"{at}: {wrong}"
         except FileNotFoundError:
             return ""
     return _foreign(folder)
 
 
-def make(folder: str) -> Folder:
-    """The folder of the cache, open. Raises OSError."""
-    top = path()
-    os.makedirs(base(), exist_ok=True)
+def make(folder: str, top: str = "") -> Folder:
+    """The folder of the cache, open. top: as in `trouble`. Raises OSError."""
+    top = top or path()
+    os.makedirs(os.path.dirname(top), exist_ok=True)
     with contextlib.suppress(FileExistsError):
         os.mkdir(top, MODE)
     with opened(top) as held:
@@ -137,22 +138,22 @@ def said(wrong: str) -> str:
     return wrong
 
 
-def inside(file: str) -> bool:
+def inside(file: str, top: str = "") -> bool:
     """Whether a path lies in the cache."""
-    return os.path.abspath(file).startswith(os.path.join(os.path.abspath(base()), OURS, ""))
+    return os.path.abspath(file).startswith(os.path.join(os.path.abspath(top or path()), ""))
 
 
 def _me() -> int:
     return os.geteuid() if hasattr(os, "geteuid") else 0  # whom Windows says all files are of
 
 
-def _wrong(at: str) -> str:
+def _wrong(at: str, top: str) -> str:
     """Why a folder of ours is none, or nothing.
 
     Only the whole cache may be a link, of the user's own, to a folder of the user's own.
     """
     mine, link = _me(), os.lstat(at)
-    if stat.S_ISLNK(link.st_mode) and at != path():
+    if stat.S_ISLNK(link.st_mode) and at != top:
         return "is a link (want a folder)"
     facts = os.stat(at)
     for owner in (link.st_uid, facts.st_uid):

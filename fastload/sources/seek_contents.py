@@ -38,10 +38,12 @@ class Contents:
     Args:
         where: The folder.
         collects: Whether new ones are kept.
+        top: The cache that the folder is of, of the process that says so.
     """
 
-    def __init__(self, where: str, *, collects: bool) -> None:
+    def __init__(self, where: str, *, collects: bool, top: str = "") -> None:
         self.where, self.collects = where, collects
+        self.top = top or cache.path()
         self.problem = ""  # why there are none
         self._lock, self._process = threading.RLock(), os.getpid()
         self._database: sqlite3.Connection | None = None
@@ -49,7 +51,7 @@ class Contents:
         self._due = 0.0
 
     def __reduce__(self) -> tuple[object, ...]:
-        return functools.partial(Contents, self.where, collects=self.collects), ()
+        return functools.partial(Contents, self.where, collects=self.collects, top=self.top), ()
 
     def find(self, key: int) -> bytes | None:
         """The index of the image with this XXH3; b"": it has none; None: that is not known."""
@@ -93,7 +95,7 @@ class Contents:
         if self._process != os.getpid():
             if self._database is not None:
                 _left.append(self._database)
-            self.__init__(self.where, collects=self.collects)  # type: ignore[misc]
+            self.__init__(self.where, collects=self.collects, top=self.top)  # type: ignore[misc]
 
     def _write(self) -> None:
         """What cannot be written waits where others are at it; else no more is collected."""
@@ -129,12 +131,12 @@ class Contents:
         """Raises OSError and sqlite3.Error."""
         if self._database is None:
             try:
-                self._database = _opened(self.where, writes=self.collects)
+                self._database = _opened(self.where, self.top, writes=self.collects)
             except (sqlite3.Error, OSError) as error:
                 if not self.collects or _is_busy(error):
                     raise
                 self.collects = False
-                self._database = _opened(self.where, writes=False)
+                self._database = _opened(self.where, self.top, writes=False)
         return self._database
 
 
@@ -154,12 +156,12 @@ def trouble(where: str) -> str:
     return contents.problem
 
 
-def _opened(where: str, *, writes: bool) -> sqlite3.Connection:
+def _opened(where: str, top: str, *, writes: bool) -> sqlite3.Connection:
     """Raises OSError and sqlite3.Error."""
-    if wrong := cache.trouble(where):
+    if wrong := cache.trouble(where, top):
         raise OSError(wrong)
     if writes:
-        cache.make(where).close()
+        cache.make(where, top).close()
     database = sqlite3.connect(
         f"file:{quote(os.path.join(where, NAME))}?mode={'rwc' if writes else 'ro'}",
         timeout=PATIENCE, isolation_level=None, check_same_thread=False, uri=True,
