@@ -33,6 +33,19 @@ std::shared_ptr<Job> Job::start(std::shared_ptr<Pool> pool, Origin origin,
   return job;
 }
 
+Job::~Job() {
+  abandon();
+  {
+    std::unique_lock lock(mutex_);
+    done_.wait(lock, [&] { return left_ == 0; });
+  }
+  using Owned = std::pair<std::vector<Sample>, std::vector<Planned>>;
+  try {
+    pool_->leave(std::make_shared<Owned>(std::move(samples_), std::move(pictures_)));
+  } catch (const std::bad_alloc&) {  // freed here
+  }
+}
+
 std::string Job::describe(int64_t task) const {
   constexpr const char* kDoing[] = {"reads", "draws for", "makes", "mixes"};
   const int64_t n = phase_ == Phase::kMake ? to_store_[task] : task;

@@ -1,25 +1,7 @@
-// What is left when a job is done: whether all went well, and who frees its memory.
-#include <algorithm>
-#include <memory>
-#include <new>
-#include <utility>
-
+// How a job ends: early, where its owner drops it, or with samples that have failed.
 #include "engine/job.h"
 
 namespace fl {
-
-Job::~Job() {
-  abandon();
-  {
-    std::unique_lock lock(mutex_);
-    done_.wait(lock, [&] { return left_ == 0; });
-  }
-  using Owned = std::pair<std::vector<Sample>, std::vector<Planned>>;
-  try {
-    pool_->leave(std::make_shared<Owned>(std::move(samples_), std::move(pictures_)));
-  } catch (const std::bad_alloc&) {  // freed here
-  }
-}
 
 bool Job::abandon() {
   {
