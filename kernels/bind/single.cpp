@@ -117,9 +117,9 @@ void bind_single(nb::module_& m) {
          const std::string& order, int channels, int filler, bool library,
          const std::optional<Output>& out, const std::optional<Seek>& seek, bool bgr) {
         Seeking seeking = seeking_of(seek);
-        const nb::object pixels = pixels_of(data, scale, crop, size, box, window, flip, filter,
-                                            order, packing_of(channels, filler, bgr), library, out,
-                                            seeking);
+        const nb::object pixels =
+            pixels_of(data, scale, crop, size, box, window, flip, filter, order,
+                      packing_of(channels, filler, bgr), library, out, seeking);
         const auto& made = seeking.made;
         nb::object index = nb::none();
         if (made) index = nb::bytes(made->data(), made->size());
@@ -127,8 +127,7 @@ void bind_single(nb::module_& m) {
       },
       "data"_a, nb::kw_only(), "scale"_a, "crop"_a, "size"_a, "box"_a, "window"_a, "flip"_a,
       "filter"_a, "order"_a, "channels"_a, "filler"_a, "library"_a,
-      "out"_a.noconvert().none() = nb::none(), "seek"_a = nb::none(),
-      "bgr"_a = false);
+      "out"_a.noconvert().none() = nb::none(), "seek"_a = nb::none(), "bgr"_a = false);
 }
 
 }  // namespace fl::bind

@@ -55,15 +55,14 @@ jpeg::Decoded decode_in_order(const Seekable& image, const Region& region, Worke
   const bool note = made != nullptr && frame.restart_interval == 0;
   if (note) {
     worker.notes.begin(frame, jpeg::kDefaultStep);
-    out = jpeg::decode_region(image.bytes, frame, nullptr, region, worker.jpeg,
-                              cpu::Target::kBest, &worker.notes);
+    out = jpeg::decode_region(image.bytes, frame, nullptr, region, worker.jpeg, cpu::Target::kBest,
+                              &worker.notes);
     if (out.ok() && worker.notes.complete()) *made = worker.notes.pack(image.bytes, hash_of(image));
     if (made->size() > image.bytes.size() / kShare + kSmall) made->clear();
   }
   // What is damaged behind the region must not change its pixels.
   if (!note || !out.ok())
-    out = jpeg::decode_region(image.bytes, frame, nullptr, region, worker.jpeg,
-                              cpu::Target::kBest);
+    out = jpeg::decode_region(image.bytes, frame, nullptr, region, worker.jpeg, cpu::Target::kBest);
   return out;
 }
 

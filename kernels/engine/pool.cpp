@@ -29,7 +29,7 @@ Pool::Pool(int threads, int readers)
       readers_(threads > 0 ? readers : 0),
       running_(threads_ + readers_) {
   const os::SignalsBlocked blocked;
-  room::most();  // made now: tasks must not fail at it
+  room::most();               // made now: tasks must not fail at it
   room::be_ready_to_throw();  // without threads, tasks run in this one
   const int all = threads_ + readers_;
   for (int i = 0; i < all; ++i) workers_.push_back(std::make_unique<Worker>());

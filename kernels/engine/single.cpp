@@ -87,7 +87,8 @@ std::string make_single(Bytes bytes, const Header& header, const Single& single,
   Region region = plan.source;
   region.top += single.crop.top;
   region.left += single.crop.left;
-  const jpeg::Decoded decoded = decode(bytes, header, single.scale, region, library, seeking, worker);
+  const jpeg::Decoded decoded =
+      decode(bytes, header, single.scale, region, library, seeking, worker);
   if (!decoded.ok()) return decoded.error;
   const Region& window = single.resize.window;
   const bool copied =
