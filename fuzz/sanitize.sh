@@ -30,8 +30,15 @@ for entry in fastload/*; do
 done
 for module in $out/_*.so; do ln -s "$PWD/$module" $out/package/fastload/; done
 
+export PYTHONPATH="$PWD/$out/package:$PWD" PYTHONSAFEPATH=1  # the checkout, where we are, would come before it
+taken=$(LD_PRELOAD="$preload" TSAN_OPTIONS=exitcode=0 setarch -R "$python" -c 'import fastload._native; print(fastload._native.__file__)')
+case $taken in
+  "$PWD/$out"/*) ;;
+  *) echo "$python takes another fastload: $taken (want $PWD/$out); give one into which fastload is not installed, editable or not" >&2; exit 1 ;;
+esac
+
 # Python itself never frees some of its memory, so leaks are not looked for. ThreadSanitizer wants memory where it is without
-# randomisation (setarch -R).
-LD_PRELOAD="$preload" TSAN_OPTIONS=halt_on_error=1:exitcode=66 \
+# randomisation (setarch -R), and would end every child of a process that has threads.
+LD_PRELOAD="$preload" TSAN_OPTIONS=halt_on_error=1:exitcode=66:die_after_fork=0 \
   ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-  PYTHONPATH="$PWD/$out/package:$PWD" setarch -R "$python" -m pytest -q -p no:cacheprovider "$@"
+  setarch -R "$python" -m pytest -q -p no:cacheprovider "$@"
