@@ -124,6 +124,7 @@ def test_ctrl_c_while_the_result_is_said_and_while_the_program_ends(program, sma
     assert "converted" in done.stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("verb", ["index", "split", "merge", "filter"])
 def test_other_verbs_do_all_or_nothing(tools, small, tmp_path, monkeypatch, capfd, verb):
     tools.convert(small, tmp_path / "a")

@@ -30,6 +30,7 @@ WAYS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("to", "replacing"), WAYS)
 def test_killed_at_system_calls_and_resumed(
     tools, small, tmp_path, monkeypatch, rounds, to, replacing

@@ -202,6 +202,7 @@ def test_show_draws_a_batch_of_it(toy, data):
     assert (toy / "sheet.png").stat().st_size > 1000
 
 
+@pytest.mark.long
 def test_profile_measures_it(toy, data):
     done = run(
         toy, "profile", "--data", data, "--recipe", "baseline", "--backend", "toy-mirror",

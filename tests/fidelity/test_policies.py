@@ -96,6 +96,7 @@ def check(transform: Any, u: list[float], answers: list[float], patched: Patch) 
     np.testing.assert_array_equal(got, np.asarray(want), err_msg=f"{transform} {u}")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("interpolation", FILTERS)
 @pytest.mark.parametrize("api", [v1, v2], ids=["v1", "v2"])
 def test_every_outcome_of_trivialaugment(api, interpolation, monkeypatch):
@@ -114,6 +115,7 @@ def test_every_outcome_of_trivialaugment(api, interpolation, monkeypatch):
             check(transform, u, drawn, monkeypatch)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("api", [v1, v2], ids=["v1", "v2"])
 def test_every_outcome_of_randaugment(api, monkeypatch):
     for magnitude in range(31):

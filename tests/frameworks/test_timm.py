@@ -111,6 +111,7 @@ def trained(folder, case, out):
     return updates, before, after, train
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", CASES)
 def test_the_train_scripts_epochs(folder, case, tmp_path):
     updates, before, after, train = trained(folder, case, tmp_path)

@@ -222,6 +222,6 @@ def test_accelerate_keeps_strangers():
 def test_explain_runs_no_repr(function):
     text = fastload.DataLoader(Squares(), collate_fn=function).explain()
     assert re.search(
-        r"\n  collate_fn is (functools\.partial\(<function nothing at 0x\w+>\)|<[\w.]+ object>)$",
+        r"\n  collate_fn is (functools\.partial\(<function nothing at 0x\w+>\)|<[\w.]+ object>)\n",
         text,
     ), text

@@ -141,6 +141,7 @@ def test_every_fault_is_of_a_known_kind():
     assert faults.good("SampleError: x")
 
 
+@pytest.mark.long
 def test_epochs_leave_nothing_behind(program):
     code = (
         "import json; from tests.life import memory; print(json.dumps([memory.apart(name, 12) "

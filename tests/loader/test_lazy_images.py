@@ -119,6 +119,7 @@ def test_batches_are_the_stock_loaders(paths, name, workers):
     assert same(batches(ours), batches(DataLoader(data, **options)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("context", ["spawn", "forkserver"])
 def test_workers_that_are_not_forked(paths, context):
     data = Mine(paths, CHAINS["train"])

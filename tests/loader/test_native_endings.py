@@ -84,6 +84,7 @@ def test_the_second_api(folder, name, workers):
     check(data, num_workers=workers)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("context", ["spawn", "forkserver"])
 def test_workers_that_are_not_forked(folder, context):
     check(ImageFolder(folder, chain("end")), num_workers=1, multiprocessing_context=context)

@@ -56,6 +56,7 @@ def test_a_state_before_every_step(folder, name):
     assert check_every_step(maker(folder, **options), most=most) > 22
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "options",
     [

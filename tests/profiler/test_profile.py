@@ -19,6 +19,7 @@ from fastload.recipes import load
 RRC = fastload.transforms.RandomResizedCrop(64)
 
 
+@pytest.mark.long
 def test_a_slow_gpu_is_the_limit_and_a_fast_one_waits(run, photos, tmp_path, rates):
     results = {}
     for rate, training in ((20, 20), (1_000_000, 480)):
@@ -236,6 +237,7 @@ def test_what_helps_is_verified(run, photos, monkeypatch, rates):
     assert len(checked["a"]) == remedies.REPLICATES
 
 
+@pytest.mark.long
 def test_an_augmenting_recipe_runs_natively(run, photos, tmp_path):
     file = tmp_path / "hot.json"
     done = run(
