@@ -1,7 +1,7 @@
 """Orders of an epoch that need no table, and what a loader must know about any order."""
 
 from collections.abc import Callable, Iterator, Sized
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 import torch
@@ -247,7 +247,7 @@ def below(sampler: object) -> int:
     if type(sampler) is ShuffleSampler:
         return sampler.length
     data = sampler.dataset if type(sampler) is DistributedSampler else vars(sampler)["data_source"]
-    return len(data)
+    return len(cast("Sized", data))
 
 
 def occurrences(samples: Longs, seen: Longs | None) -> Longs:
