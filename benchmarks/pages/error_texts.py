@@ -28,8 +28,9 @@ FORM = re.compile(r"; [a-z{]|[(,; ](want|got|wants) ")
 # Strings of that form that are none: help of options, style sheets, reports.
 NO_ERRORS = re.compile(
     r"(cli/(convert_options|convert_report|demo\w*|doctor\w*|gpus|index|verify|repair)"
-    r"|profiler/(headline|tables|page|charts|within|evidence|advice|interference)|recipes/rates|show/page"
-    r"|show/sheet|system/notebook|cli/profile_options:Annotated|parity/compare|parity/difference)\.py$"
+    r"|profiler/(headline|tables|page|charts|within|evidence|advice|interference)|recipes/rates"
+    r"|show/page|show/sheet|system/notebook|cli/profile_options:Annotated|parity/compare"
+    r"|parity/difference)\.py$"
 )
 _NAMED_WHOLE = ("room", "seek", "formats", "pil")  # modules whose constants are named with them
 

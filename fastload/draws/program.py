@@ -226,12 +226,16 @@ class Recorded:
 Drawing = Callable[[Callable[[int, int, bool], Floats], Ints], Mapping[str, Array | None]]
 
 
+def _drawn(recorder: Recorder, op: int, count: int, shared: bool) -> Traced:
+    return uniforms(recorder, op, count, of_batch=shared)
+
+
 def record(drawing: Drawing) -> Recorded:
     """What `drawing` does, as programs. Raises NotRecorded."""
     recorder = Recorder(Traced)
     cells = np.array([[recorder.cell(SIZE, at=axis) for axis in (0, 1)]], object)
     sizes: Any = Traced(recorder, cells, np.dtype(np.int32))
-    draw: Any = lambda op, count, shared: uniforms(recorder, op, count, of_batch=shared)  # noqa: E731
+    draw: Any = functools.partial(_drawn, recorder)
     arrays = {
         name: traced(recorder, array)
         for name, array in drawing(draw, sizes).items()

@@ -5,10 +5,10 @@ a number that is not known: of each list that it looks into, a column with a val
 import operator
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from pathlib import Path, PosixPath
 from types import FunctionType
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 import torch
@@ -49,7 +49,9 @@ class Column:
 
     def unpacked(self) -> list[object]:
         """Raises UnclearError."""
-        lengths = {len(row) if type(row) in (tuple, list) else -1 for row in self.rows}  # type: ignore[arg-type]
+        lengths = {
+            len(cast("Sized", row)) if type(row) in (tuple, list) else -1 for row in self.rows
+        }
         if len(lengths) != 1 or min(lengths) < 1:
             raise UnclearError("it unpacks rows of different lengths")
         return [self.item(place) for place in range(lengths.pop())]
@@ -130,7 +132,9 @@ def _is(function: object, module: str, name: str) -> bool:
     space = vars(sys.modules[module]) if module in sys.modules else {}
     if function is not space.get(name):
         return False
-    return reach.is_function(function, module, name) and not reach.changed(function)  # type: ignore[arg-type]
+    return reach.is_function(function, module, name) and not reach.changed(
+        cast("FunctionType", function)
+    )
 
 
 def followable(function: FunctionType) -> bool:
