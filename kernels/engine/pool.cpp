@@ -122,13 +122,18 @@ void Pool::loop(int thread) {
   std::unique_lock lock(mutex_);
   while (true) {
     bool claimed = false;
-    more.wait(lock, [&] { return (claimed = claim(now, reader)) || closed_; });
-    if (!claimed) return end_of_thread();
+    const auto frees = [&] { return !reader && !left_.empty(); };
+    more.wait(lock, [&] { return (claimed = claim(now, reader)) || closed_ || frees(); });
     std::vector<std::shared_ptr<void>> over;
-    if (!reader) over.swap(left_);
+    if (frees()) over.swap(left_);
+    if (!claimed && over.empty()) return end_of_thread();
     lock.unlock();
-    if (now.others) more.notify_one();
+    if (claimed && now.others) more.notify_one();
     over.clear();
+    if (!claimed) {
+      lock.lock();
+      continue;
+    }
     run(now, worker);
     lock.lock();
     Work& work = *std::exchange(now.work, nullptr);
@@ -191,8 +196,11 @@ void Pool::give_back(Worker& worker) noexcept {
 
 void Pool::leave(std::shared_ptr<void> over) {
   if (threads_ == 0) return;
-  const std::lock_guard lock(mutex_);
-  left_.push_back(std::move(over));
+  {
+    const std::lock_guard lock(mutex_);
+    left_.push_back(std::move(over));
+  }
+  more_.notify_one();
 }
 
 void Pool::background(std::function<void()> call) {

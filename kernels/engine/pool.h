@@ -54,7 +54,7 @@ class Pool {
   void cancel(Work& work);  // what has not begun is never run
   // threads=0: run the oldest task; false: there is none
   bool help();
-  // Freed by a thread that takes the next task, and not by the caller, whom that would hold up: the
+  // Freed by the next thread that is free, and not by the caller, whom that would hold up: the
   // memory lies in the cache of who wrote it.
   void leave(std::shared_ptr<void> over);
   void background(std::function<void()> call);  // in order, in one thread of its own

@@ -2,9 +2,11 @@
 
 import gc
 import os
+import resource
 import signal
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -32,6 +34,20 @@ def test_a_dropped_job_does_not_write_any_more(tmp_path, threads):
         np.testing.assert_array_equal(out, before)
         assert not out[-1].any()
     one_batch(pool, files(tmp_path, [jpeg(scene(30, 40))]))  # the pool still works
+
+
+def test_the_last_jobs_memory_is_freed_while_nothing_else_is_to_be_done(tmp_path):
+    def resident() -> int:  # bytes
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+    large = tmp_path / "large.jpg"  # together more than a pool keeps for the next batch
+    large.write_bytes(jpeg(scene(30, 40)) + bytes(40 << 20))
+    pool, source = native.Pool(2), native.Files([str(large)] * 9, False)
+    job = fetch(pool, source)
+    job.wait_fetched()
+    full = resident()
+    del job
+    assert until(lambda: resident() < full - (60 << 20), hangs=60.0)
 
 
 @pytest.mark.parametrize("threads", [0, 1, 3])
