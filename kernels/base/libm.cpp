@@ -17,24 +17,17 @@ Function look_up(const char* name, Function linked) noexcept {
 
 }  // namespace
 
-double cos(double x) noexcept {
-  static const Function function = look_up("cos", std::cos);
-  return function(x);
-}
+#define FASTLOAD_LIBM(name)                                     \
+  double name(double x) noexcept {                              \
+    static const Function function = look_up(#name, std::name); \
+    return function(x);                                         \
+  }
 
-double exp(double x) noexcept {
-  static const Function function = look_up("exp", std::exp);
-  return function(x);
-}
+FASTLOAD_LIBM(cos)
+FASTLOAD_LIBM(exp)
+FASTLOAD_LIBM(sin)
+FASTLOAD_LIBM(tan)
 
-double sin(double x) noexcept {
-  static const Function function = look_up("sin", std::sin);
-  return function(x);
-}
-
-double tan(double x) noexcept {
-  static const Function function = look_up("tan", std::tan);
-  return function(x);
-}
+#undef FASTLOAD_LIBM
 
 }  // namespace fl::libm
