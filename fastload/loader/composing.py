@@ -10,6 +10,7 @@ import functools
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from types import FunctionType, ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -24,6 +25,8 @@ from fastload.lowering.reach import is_whole
 
 MODULES = {"torchvision.transforms": "__call__", "torchvision.transforms.v2": "forward"}
 DEPTH = 3  # of objects in objects that `names` looks into
+MANY = 64  # such a list is one of samples
+LEAVES = (str, bytes, int, float, torch.Tensor, np.ndarray, type, ModuleType, FunctionType)
 Facts = list[object]
 
 
@@ -86,13 +89,25 @@ def _chains(value: object, depth: int, seen: set[int]) -> Iterator[object]:
     seen.add(id(value))
     if type(value) in classes("Compose"):
         yield value
-    inner = value if isinstance(value, (list, tuple)) else ()
-    inner = tuple(value.values()) if isinstance(value, dict) else inner
-    if len(inner) > 64:  # a list of samples
-        return
-    for part in (*inner, *getattr(value, "__dict__", {}).values()):
-        if depth and not isinstance(part, (str, bytes, int, float, torch.Tensor)):
+    for part in _parts(value) if depth else ():
+        if not issubclass(type(part), LEAVES):
             yield from _chains(part, depth - 1, seen)
+
+
+def _parts(value: Any) -> list[object]:
+    """What an object holds. No code of its class is run, which may do anything."""
+    kind = type(value)
+    for container, values in (
+        (list, list.__iter__),
+        (tuple, tuple.__iter__),
+        (dict, dict.values),
+    ):
+        if issubclass(kind, container):
+            return [] if container.__len__(value) > MANY else list(values(value))
+    try:
+        return list(object.__getattribute__(value, "__dict__").values())
+    except AttributeError:
+        return []
 
 
 def _facts(chain: Any) -> Facts:

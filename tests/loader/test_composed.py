@@ -115,6 +115,17 @@ def test_chains_in_other_objects(folder):
         assert all(map(torch.equal, ours["large"], theirs["large"]))
 
 
+class Secretive:
+    def __getattribute__(self, name):
+        raise RuntimeError(f"asked for {name}")
+
+
+def test_what_a_data_set_holds_is_not_run(folder):
+    data = Boxes(folder, Views())
+    data.others = [Secretive(), np, DataLoader, {"more": Secretive()}]
+    assert composing.names(data) == ("Compose", "ToTensor", "Normalize")
+
+
 def test_what_is_changed_counts_at_once(folder):
     seen = []
     for kind in (fastload.DataLoader, DataLoader):
