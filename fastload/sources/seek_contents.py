@@ -187,7 +187,7 @@ def _set_up(database: sqlite3.Connection, *, writes: bool) -> None:
             database.execute(_TABLE)
             database.execute(f"PRAGMA user_version = {VERSION}")
     elif version != VERSION:
-        raise sqlite3.DatabaseError(f"its version is {version}, want {VERSION}")
+        raise sqlite3.DatabaseError(f"is of version {version} (want {VERSION}); delete it")
 
 
 def _signed(key: int) -> int:

@@ -233,7 +233,7 @@ def test_a_file_of_another_version(paths):
     loader = fastload.DataLoader(Mine(paths), 2)
     assert epochs(loader)[1] == [0, 0]
     assert loader.explain().splitlines()[-1] == (
-        f"  seek index: none ({file}: its version is 9, want 1)"
+        f"  seek index: none ({file}: is of version 9 (want 1); delete it)"
     )
 
 
