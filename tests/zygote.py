@@ -94,8 +94,8 @@ class Zygote:
         stdout: None = None,
     ) -> Program:
         """As subprocess.Popen, of [python, "-m" or "-c" or a file, …]; a program that hangs ends by
-        SIGALRM, however long
-        others take on a busy machine: it is one that neither ends nor computes."""
+        SIGALRM, however long others take on a busy machine: it is one that neither ends nor
+        computes."""
         if self.last:
             self.last.kill()
             self.last.wait()
