@@ -48,13 +48,13 @@ class Ahead:
 
     def __next__(self) -> WorkOrError:
         work = next(self.works)
-        if self._find is not None:
-            found = self._find()
-            self._soon = _Soon(self.far, found, self.step) if found else None
-            self._find = None
         self.step += 1
         if isinstance(work, Work):
-            self._keep(work)
+            self._keep(work)  # of the first batch: its own samples come before whole groups
+        if self._find is not None:
+            found = self._find()
+            self._soon = _Soon(self.far, found, self.step - 1) if found else None
+            self._find = None
         if self._soon:
             self._soon.look(self.step)
         return work

@@ -11,6 +11,7 @@ from fastload.profiler.findings import Setting, StepFacts
 from fastload.profiler.job import REPLAY, not_measured
 from fastload.profiler.ladder import Budget, Ladder
 from fastload.profiler.report import Report
+from fastload.profiler.stored import FromStore
 from fastload.profiler.verdict import decide, headroom
 from fastload.profiler.within import Within
 
@@ -24,6 +25,7 @@ class Measured(NamedTuple):
     evidence: Evidence
     costs: tuple[StageCost, ...]
     how: str
+    store: FromStore | None
 
 
 def run(
@@ -37,7 +39,7 @@ def run(
 ) -> Report:
     """The arguments of `profiler.profile`; cut: its `cuts`."""
     budget = Budget(seconds, time.perf_counter())
-    rungs, evidence, costs, how = _measure(loader, step, to_device, budget, on_done)
+    rungs, evidence, costs, how, store = _measure(loader, step, to_device, budget, on_done)
     took = -budget.left(0.0)
     facts = _facts(step)
     return Report(
@@ -51,6 +53,7 @@ def run(
         how,
         evidence=evidence,
         cuts=_cuts(loader, seconds, on_done) if cut else (),
+        store=store,
         not_measured=(NO_REMEDIES, *not_measured(facts.kind)),
     )
 
@@ -66,19 +69,20 @@ def _measure(
     with Within(loader) as workers:
         ladder = Ladder(loader, step, to_device)
         rungs, costs = ladder.climb(budget, on_done), ladder.costs()
-        evidence = ladder.why(budget, rungs, on_done)
+        evidence, store = ladder.why(budget, rungs, on_done), ladder.stored.found()
         # When the loader's speed is in question
         spans = ladder.spans["training" if headroom(rungs).low > 1 else "loader"]
         del ladder  # its workers go, so that replaying has the machine to itself
     if costs:
-        return Measured(rungs, evidence, costs, stages.COUNTED)
+        return Measured(rungs, evidence, costs, stages.COUNTED, store)
     if workers.costs:
-        return Measured(rungs, workers.evidence(evidence, spans), workers.costs, within.HOW)
+        seen = workers.evidence(evidence, spans)
+        return Measured(rungs, seen, workers.costs, within.HOW, store)
     plan = stages.plan_of(loader)
     if plan is None:
-        return Measured(rungs, evidence, (), "")
+        return Measured(rungs, evidence, (), "", store)
     costs = stages.replay(plan, REPLAY * budget.seconds)
-    return Measured(rungs, evidence, costs, stages.REPLAYED if costs else "")
+    return Measured(rungs, evidence, costs, stages.REPLAYED if costs else "", store)
 
 
 def _cuts(loader: Iterable[object], seconds: float, on_done: Callable[[], None]) -> tuple[Cut, ...]:

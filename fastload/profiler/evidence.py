@@ -50,3 +50,4 @@ class Evidence:
     beside: Sample | None = None
     bare: Sample | None = None  # the loader alone, its batches not copied
     alone: Sample | None = None  # the step alone, in turns with those three
+    store: float = 0.0  # share of the loader's time in which batches waited for a store

@@ -9,6 +9,7 @@ from fastload.profiler.foreseen import Foreseen
 from fastload.profiler.interference import Taken
 from fastload.profiler.remedies import Priced
 from fastload.profiler.sizes import AtSize
+from fastload.profiler.stored import FromStore
 from fastload.profiler.sweep import AtWorkers
 from fastload.profiler.tried import Tried
 from fastload.profiler.unpriced import Unpriced
@@ -66,3 +67,4 @@ class Findings:
     foreseen: tuple[Foreseen, ...] = ()  # what would help a running program, and was not run
     unpriced: tuple[Unpriced, ...] = ()  # what may help, and why it has no figure
     taken: Taken | None = None  # by the loader from the training's process; None: not measured
+    store: FromStore | None = None  # None: the data are local

@@ -49,11 +49,12 @@ def _meaning(report: Findings) -> str:
         else f"this loader gives {100 * room:.2g} % of what it could take"
     )
     waits = f"{'The GPU' if gpu else 'Training'} waits {share}"
+    reads = "the store" if verdict.stage == v.STORE else "reads"
     limit = "The GPU" if gpu else "The training step, not the data,"
     texts = {
         v.GPU: f"{limit} is the limit; {feeds}. A faster data path would gain nothing.",
         v.CPU: f"{waits}; {feeds}. The stage that takes the most CPU time is {verdict.stage}.",
-        v.READ: f"{waits}, and most of the loader's time is waiting for reads; {feeds}.",
+        v.READ: f"{waits}, and most of the loader's time is waiting for {reads}; {feeds}.",
         v.LOADER: f"{waits}; {feeds}. Which stage is slow is not known: this loader does not "
         "count them.",
         v.OVERLAP: f"{waits}, though the loader alone keeps up ({feeds}): what is lost is lost in "

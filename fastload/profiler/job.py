@@ -157,6 +157,7 @@ def _measure(
     ladder = Ladder(_loader(job, pipeline, backend), step)
     rungs, costs, how = ladder.climb(budget, on_done), ladder.costs(), stages.COUNTED
     evidence, taken = ladder.why(budget, rungs, on_done), ladder.taken()
+    store = ladder.stored.found()
     del ladder  # its workers go, so that what follows has the machine to itself
     planned = plan(pipeline)
     if not costs:
@@ -171,7 +172,7 @@ def _measure(
         decide(rungs, costs, evidence), rungs, facts, setting, machine.facts(), 0.0, costs, how,
         evidence=evidence,
         not_included=left_out(job.recipe, step.kind), not_measured=not_measured(step.kind),
-        sizes=by_size, taken=taken,
+        sizes=by_size, taken=taken, store=store,
     )  # fmt: skip
 
 

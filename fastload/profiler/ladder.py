@@ -14,7 +14,7 @@ import numpy as np
 
 from fastload.attach.taken import python_seconds
 from fastload.measure import Sample, interleaved, rate
-from fastload.profiler import stages
+from fastload.profiler import stages, stored
 from fastload.profiler.batches import Feed, alone, images_in
 from fastload.profiler.evidence import Evidence, Rungs, StageCost
 from fastload.profiler.interference import Taken
@@ -68,7 +68,7 @@ class Ladder:
         self.to_device: Callable[[object], object] = to_device or own
         self.settle: Callable[[], float] = getattr(step, "settle", synchronise)
         self.feed = Feed(loader)
-        self.stages = stages.Deltas(loader)
+        self.stages, self.stored = stages.Deltas(loader), stored.Counted(loader)
         batches = [self.feed.take() for _ in range(getattr(step, "resident", 8))]
         self._resident = [self.to_device(batch) for batch in batches]
         self._host = (
@@ -98,9 +98,11 @@ class Ladder:
         the step with copies, and the loader without copies.
         """
         workers = getattr(self.loader, "num_workers", None)
+        store = self.stored.found()
         known = Evidence(
-            self.stages.starved, workers, usable_cores(), spikes(np.array(self._waits))
-        )
+            self.stages.starved, workers, usable_cores(), spikes(np.array(self._waits)),
+            store=store.waited_share if store else 0.0,
+        )  # fmt: skip
         keeps_up = headroom(rungs).low > 1
         if severities(stall(rungs)) == ("OK",) or not (keeps_up or self._host):
             return known
@@ -198,7 +200,7 @@ class Ladder:
     def _loader_alone(self, seconds: float) -> float:
         self.feed.drain()
         start = time.perf_counter()
-        with self.stages:
+        with self.stages, self.stored:
             images_per_s = rate(self._one_discarded, seconds, synchronise)
         self.spans["loader"].append((start, time.perf_counter()))
         return images_per_s

@@ -5,7 +5,7 @@ At most 40 lines, unless more was asked for.
 
 import textwrap
 
-from fastload.profiler import tables
+from fastload.profiler import stored, tables
 from fastload.profiler.findings import Findings
 from fastload.profiler.headline import headline
 
@@ -29,6 +29,7 @@ def lines(report: Findings, most: int | None = MAX_LINES, width: int = tables.WH
     kept = [
         (headline(report), True),
         (tables.rates(report), True),
+        (_store(report), True),
         (tables.stages(report, width), False),
         (tables.sizes(report, width), False),
         (tables.cuts(report, width), True),
@@ -44,6 +45,14 @@ def lines(report: Findings, most: int | None = MAX_LINES, width: int = tables.WH
     # What is cut of neighbouring parts is said once.
     twice = (one == CUT == other for one, other in zip(shown, [None, *shown], strict=False))
     return [line for line, again in zip(shown, twice, strict=True) if not again] + fine
+
+
+def _store(report: Findings) -> list[str]:
+    return [
+        line
+        for part in stored.lines(report.store, report.rungs.step.median)
+        for line in textwrap.wrap(part, WIDTH, subsequent_indent="  ")
+    ]
 
 
 def _tables(report: Findings) -> list[str]:

@@ -4,7 +4,7 @@ Units are in the names, null is "not measured".
 """
 
 from fastload.measure import Interval
-from fastload.profiler import interference, render
+from fastload.profiler import interference, render, stored
 from fastload.profiler.advice import advice
 from fastload.profiler.cold import Reading
 from fastload.profiler.cuts import Cut
@@ -50,6 +50,7 @@ class Report(Findings):
         taken: What the loader takes from the training's process.
         foreseen: What would help the profiled command, predicted from what was seen.
         unpriced: What may help and was not tried, each with the reason.
+        store: What the store gave that the data lie in.
 
     Example:
         >>> from fastload import profiler
@@ -74,6 +75,7 @@ class Report(Findings):
             "replicates": _replicates(self.rungs),
             "evidence": _evidence(self.evidence),
             "interference": interference.as_json(self.taken),
+            "store": stored.as_json(self.store),
             "stages": [_stage(stage) for stage in self.stages] or None,
             "stages_how": self.stages_how or None,
             "sizes": [_size(at) for at in self.sizes] or None,
@@ -166,6 +168,7 @@ def _evidence(known: Evidence) -> Json:
         "step_beside_loader_img_per_s": list(known.beside.values) if known.beside else None,
         "loader_without_copies_img_per_s": list(known.bare.values) if known.bare else None,
         "step_in_turns_img_per_s": list(known.alone.values) if known.alone else None,
+        "waiting_for_store_share": known.store,
     }
 
 

@@ -18,6 +18,7 @@ OK_BELOW, HIGH_FROM = 0.05, 0.20  # of S; the edges of TensorFlow Profiler's inp
 AU_GATE = 0.90  # MLPerf Storage asks this for ResNet-50
 # Share of all stages' wall time that is waiting in read, above which reading is the cause
 READ_BLOCKED = 0.5
+STORE_WAITS = 0.25  # share of the loader's time, above which the reads are a store's
 SEVERITIES = ("OK", "MODERATE", "HIGH")
 
 STARVED = 0.1  # share of the workers' time that is waiting for a core, below which that is no cause
@@ -43,6 +44,7 @@ CORES = "WORKER-STARVED"
 STRAGGLER = "STRAGGLER"
 MIXED = "MIXED"
 OPEN = "INCONCLUSIVE"
+STORE = "store"  # of READ: an object store or a web server
 # Training waits for data.
 DATA_BOUND = (
     CPU, READ, LOADER, OVERLAP, TRANSFER, CONTENTION, JITTER, CORES, STRAGGLER, MIXED
@@ -52,7 +54,8 @@ DATA_BOUND = (
 @dataclass(frozen=True)
 class Verdict:
     label: str  # GPU, OPEN or one of DATA_BOUND
-    # Of CPU: the stage that costs the most; of MIXED: the labels; of STRAGGLER: the rank
+    # Of CPU: the stage that costs the most; of READ: STORE, if it is one; of MIXED: the labels; of
+    # STRAGGLER: the rank
     stage: str | None
     severity: tuple[str, ...]  # one of SEVERITIES, or the neighbours that the interval of S spans
     stall: Interval  # S
@@ -132,7 +135,7 @@ def decide(
     elif lack := lacks_cores(known, room.value):
         label = lack
     else:
-        label, stage = cause(stages)
+        label, stage = cause(stages, known.store)
     return Verdict(label, stage, severity, s, room)
 
 
@@ -205,13 +208,13 @@ def together(rungs: Rungs, s: Interval, known: Evidence) -> tuple[str, str | Non
     return first[0], None
 
 
-def cause(stages: Sequence[StageCost]) -> tuple[str, str | None]:
-    """Label and stage of a loader that is too slow."""
+def cause(stages: Sequence[StageCost], store: float = 0.0) -> tuple[str, str | None]:
+    """Label and stage of a loader that is too slow. store: `Evidence.store`."""
     if not stages or not any(stage.wall_s for stage in stages):
         return LOADER, None
     blocked_in_read = sum(stage.blocked_s for stage in stages if stage.name == "read")
     if blocked_in_read > READ_BLOCKED * sum(stage.wall_s for stage in stages):
-        return READ, None
+        return READ, STORE if store > STORE_WAITS else None
     return CPU, max(stages, key=lambda stage: stage.cpu_s).name
 
 

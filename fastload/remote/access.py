@@ -6,15 +6,16 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from fastload.errors import UsageError
-from fastload.remote import stores
+from fastload.remote import stores, waiting
 from fastload.remote.cache import DEFAULT_BYTES, Cache
 from fastload.remote.entry import Entry
 from fastload.remote.fetching import Fetcher
@@ -87,6 +88,7 @@ class Access:
         self.url, self.settings, self.layout, self.digest = url, settings, layout, digest
         self.small, self.store = small, store
         self._mutex, self._process = threading.Lock(), 0
+        self.line = waiting.Line(url.shown, store.traffic)
         self.whole: set[int] = set()  # groups that epochs under way have planned as a whole
         self._open()
 
@@ -107,8 +109,9 @@ class Access:
             if self._process != os.getpid():
                 self._open()
             elif self.entry.gone:
-                self.fetcher.close()
+                before = self.fetcher
                 self._open()
+                before.close()  # who waits for it goes on with the new one
 
     @property
     def folder(self) -> str:
@@ -138,21 +141,33 @@ class Access:
         if held.entry.process == os.getpid():
             held.entry.release(held.groups)
 
-    def wait(
-        self, cells: Longs, seconds: float = FOREVER, whole: Collection[int] | None = None
-    ) -> bool:
+    def wait(self, cells: Longs, seconds: float = FOREVER) -> bool:
         """Whether these cells, which are held, are there within so long.
 
-        whole: groups that are asked for as a whole; None: those that epochs have planned so.
         Raises StoreError and CacheError.
         """
+        begin = time.monotonic()
         if not len(self.entry.missing(cells)):
             return True
-        begin = time.monotonic()
         try:
-            return self.fetcher.need(cells, seconds, self.whole if whole is None else whole)
+            while True:
+                fetcher, left = self.fetcher, begin + seconds - time.monotonic()
+                if fetcher.need(cells, min(left, waiting.EVERY) if self.line.on else left):
+                    self.line.done()
+                    return True
+                # Else it was closed, since the entry was opened anew
+                late = time.monotonic() >= begin + seconds
+                if fetcher is self.fetcher and (late or fetcher.state.stopped):
+                    return False
+                if self.line.on:
+                    self.line.tick(int(self._sizes[self.entry.missing(cells)].sum()))
         finally:
             self.store.traffic.count(waited_s=time.monotonic() - begin)
+
+    @cached_property
+    def _sizes(self) -> Longs:
+        """int64 [C]: bytes of each cell."""
+        return self.layout.cell_bytes()
 
     @contextmanager
     def read(self, cells: Longs) -> Iterator[None]:
@@ -184,4 +199,11 @@ class Access:
 
     def as_dict(self) -> Json:
         """What `stats()` tells."""
-        return {"where": self.url.shown, **self.store.traffic.as_dict()}
+        return {
+            "where": self.url.shown,
+            **self.store.traffic.as_dict(),
+            "data_images": self.layout.cells if self.layout.beside < 0 else self.layout.beside,
+            "data_bytes": self.layout.bytes,
+            "cache_bytes": self.settings.cache_bytes,
+            "cached_share": self.share_there(),
+        }

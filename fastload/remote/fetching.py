@@ -5,9 +5,7 @@ brings is waited for, not asked for again.
 """
 
 import time
-from collections.abc import Collection, Iterable
-
-import numpy as np
+from collections.abc import Iterable
 
 from fastload.remote.cache import Cache
 from fastload.remote.crew import LOOK, Job, State
@@ -39,11 +37,12 @@ class Fetcher:
         with self.state.changed:
             self.state.plan.clear()
 
-    def need(self, cells: Longs, seconds: float, whole: Collection[int] = ()) -> bool:
-        """Whether these cells are there within so long; what is missing is asked for first.
+    def need(self, cells: Longs, seconds: float) -> bool:
+        """Whether these cells are there within so long, and before `close`; what is missing is
+        asked for first, and only that: of all that is planned, a batch waits for its own samples.
 
-        whole: groups of which all is asked for where a cell is missing. The groups of all cells
-            have to be leased. Raises StoreError and CacheError for what cannot be had.
+        The groups of all cells have to be leased. Raises StoreError and CacheError for what cannot
+        be had.
         """
         state, begin = self.state, time.monotonic()
         missing = state.entry.missing(cells)
@@ -53,10 +52,10 @@ class Fetcher:
         with state.changed:
             while len(missing := state.entry.missing(missing)):
                 self._raise(missing, begin)
-                self._ask(missing, whole)
                 left = end - time.monotonic()
-                if left <= 0:
+                if left <= 0 or state.stopped:
                     return False
+                self._ask(missing)
                 state.changed.wait(min(left, LOOK))
         return True
 
@@ -67,7 +66,7 @@ class Fetcher:
                 if when > since - LATE:
                     raise error
 
-    def _ask(self, missing: Longs, whole: Collection[int]) -> None:
+    def _ask(self, missing: Longs) -> None:
         """Ask for what nobody brings yet, and a second time for what is slow."""
         state = self.state
         left = missing
@@ -80,14 +79,7 @@ class Fetcher:
                 job.hedged = True
                 state.store.traffic.count(hedged=1)
                 state.start(Job(job.first, job.last, job.size, urgent=True, hedge=True))
-        for first, last in self._wanted(left, whole):
-            if (first, last) not in state.urgent:
-                state.urgent.append((first, last))
+        for stretch in state.entry.layout.stretches(left):
+            if stretch not in state.urgent:
+                state.urgent.append(stretch)
         state.call()
-
-    def _wanted(self, cells: Longs, whole: Collection[int]) -> list[tuple[int, int]]:
-        """The stretches to ask for."""
-        groups = self.state.entry.layout.groups_of(cells)
-        all_of = [group for group in np.unique(groups).tolist() if group in whole]
-        apart = self.state.entry.layout.stretches(cells[~np.isin(groups, all_of)])
-        return apart + [part for group in all_of for part in self.state.entry.missing_in(group)]

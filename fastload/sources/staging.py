@@ -85,7 +85,7 @@ def _copy(text: str, same: _Same) -> tuple[Access, str]:
 
 
 def _bring(access: Access) -> None:
-    access.wait(np.arange(access.layout.cells), whole=range(access.layout.groups))
+    access.wait(np.arange(access.layout.cells))
 
 
 def _prove(shards: remote.RemoteShards) -> None:

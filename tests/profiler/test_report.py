@@ -117,7 +117,9 @@ evidence.step_with_copies_img_per_s
 evidence.step_beside_loader_img_per_s
 evidence.loader_without_copies_img_per_s
 evidence.step_in_turns_img_per_s
+evidence.waiting_for_store_share
 interference
+store
 stages.name
 stages.wall_us_per_img
 stages.cpu_us_per_img

@@ -17,6 +17,7 @@ from fastload.profiler.interference import Taken
 from fastload.profiler.remedies import Alternative, Priced
 from fastload.profiler.report import SCHEMA, Report
 from fastload.profiler.sizes import AtSize
+from fastload.profiler.stored import FromStore
 from fastload.profiler.sweep import AtWorkers
 from fastload.profiler.tried import Tried
 from fastload.profiler.unpriced import Unpriced
@@ -36,6 +37,7 @@ WHOLE = Report(
     Reading(3, 2e5, 0.002, 0.001), (Cut("read", RATES, RATES), Cut("+ store", RATES)),
     Tried("native"), (Foreseen("a", "b", "c", 9.0, Interval(2.0, 1.5, 2.5)),),
     (Unpriced("a", "b", "c"),), Taken(0.001, 0.03, 1.5),
+    FromStore("s3://b/p", 9.0, 8, 7, 6, 5, 0.4, 0.05, 99, 1 << 30, 1 << 20, 0.5),
 )  # fmt: skip
 LEAST = Report(decide(RUNGS), RUNGS, StepFacts("callable"), Setting(), {"cpu": None}, 1.0)
 

@@ -100,11 +100,11 @@ def left_over(disk: Path, shards: Path) -> str:
     return ""
 
 
-def converted(root: Path) -> None:
-    """Shards with 60 images below ROOT/shards."""
+def converted(root: Path, images: int = 60) -> None:
+    """Shards with so many images below ROOT/shards."""
     from fastload.conversion import job
 
-    for number in range(60):
+    for number in range(images):
         folder = root / "images" / f"class-{number % 3}"
         folder.mkdir(parents=True, exist_ok=True)
         pixels = textured(96 + number % 7 * 8, 120 + number % 5 * 16, number)
