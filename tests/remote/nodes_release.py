@@ -56,9 +56,9 @@ def epoch(of: Epoch) -> None:
         loader.load_state_dict(json.loads(of.state.read_text()))
         step = int(of.state.name.rpartition("-")[2])
     with open(of.out / str(of.rank), "w") as file:
-        for images, _ in loader:
+        for batch_of, _ in loader:
             step += 1
-            hashes = [hashlib.sha256(image.numpy().tobytes()).hexdigest()[:16] for image in images]
+            hashes = [hashlib.sha256(one.numpy().tobytes()).hexdigest()[:16] for one in batch_of]
             place = of.out / f"state-{of.rank}-{step}"
             place.with_suffix(".part").write_text(json.dumps(loader.state_dict()))
             place.with_suffix(".part").rename(place)
@@ -85,19 +85,21 @@ def started(
     return children
 
 
-def steps(out: Path, world: int) -> list[list[str]]:
-    """The hashes of each step of all ranks, in the order of the samples."""
+def images(out: Path, world: int, first: int = 0) -> list[str]:
+    """The hashes of the images of all ranks, in the order of the samples, from step `first` on;
+    without the last step's, that only make all ranks have as many. Raises AssertionError.
+    """
     lines = [(out / str(rank)).read_text().splitlines() for rank in range(world)]
     if {len(line) for line in lines} != {len(lines[0])} or {line[-1] for line in lines} != {"end"}:
         raise AssertionError(f"steps differ: {[len(line) for line in lines]}")
-    found = []
+    found: list[str] = []
     for of_ranks in zip(*(line[:-1] for line in lines), strict=True):
         shares = [share.split() for share in of_ranks]
-        found.append([share[place] for place in range(len(shares[0])) for share in shares])
-    return found
+        found += [share[place] for place in range(len(shares[0])) for share in shares]
+    return found[: IMAGES - first * GLOBAL]
 
 
-def wrong(web: Web, scratch: Path, number: int, want: list[list[str]], limit: int) -> str:
+def wrong(web: Web, scratch: Path, number: int, want: list[str], limit: int) -> str:
     """What is not as it should be after one kill of all ranks; nothing if all is."""
     chance, url = random.Random(number), f"{web.url}/shards"
     children = started(url, scratch / "disk", limit, scratch / "killed", WORLD, None)
@@ -119,22 +121,22 @@ def wrong(web: Web, scratch: Path, number: int, want: list[list[str]], limit: in
     if any(ended(child) for child in children):
         return f"world {world} did not go on from step {step}"
     try:
-        got = steps(scratch / "resumed", world)
+        got = images(scratch / "resumed", world, step)
     except AssertionError as error:
         return f"world {world} from step {step}: {error}"
-    if got != want[step:]:
+    if got != want[step * GLOBAL :]:
         return f"world {world} from step {step}: other images"
     return ""
 
 
-def once_per_node(web: Web, scratch: Path, want: list[list[str]]) -> str:
+def once_per_node(web: Web, scratch: Path, want: list[str]) -> str:
     """All ranks without a break, with empty caches: each byte comes once for each node."""
     before = len(web.asked)
     url = f"{web.url}/shards"
     children = started(url, scratch / "disk", 1 << 40, scratch / "whole", WORLD, None)
     if any(ended(child) for child in children):
         return "an epoch without a break failed"
-    if steps(scratch / "whole", WORLD) != want:
+    if images(scratch / "whole", WORLD) != want:
         return "an epoch without a break has other images than one process"
     asked = [each for each in web.asked[before:] if each[0].endswith(".tar")]
     size = sum(file.stat().st_size for file in (web.folder / "shards").glob("*.tar"))
@@ -142,12 +144,12 @@ def once_per_node(web: Web, scratch: Path, want: list[list[str]]) -> str:
     return "" if came == NODES * size else f"{came} bytes of shards came, want {NODES} times {size}"
 
 
-def reference(web: Web, scratch: Path, limit: int) -> list[list[str]]:
+def reference(web: Web, scratch: Path, limit: int) -> list[str]:
     """One process over the same store, alone."""
     children = started(f"{web.url}/shards", scratch / "calm", limit, scratch / "want", 1, None)
     if any(ended(child) for child in children):
         sys.exit("the reference failed")
-    return steps(scratch / "want", 1)
+    return images(scratch / "want", 1)
 
 
 def main() -> None:
