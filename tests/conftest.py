@@ -33,6 +33,9 @@ hypothesis.settings.register_profile("suite", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("suite")
 
 TREE = Path(__file__).parents[1]  # the checkout: benchmarks, tests and what git knows
+needs_checkout = pytest.mark.skipif(
+    not (TREE / "fastload").exists(), reason="needs a checkout: a wheel is tested without fastload/"
+)
 PACKAGE = Path(fastload.__file__).parents[
     1
 ]  # where the fastload under test lies; an installed one is elsewhere

@@ -3,6 +3,7 @@ do one by one.
 """
 
 import numpy as np
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from PIL import Image
@@ -41,6 +42,7 @@ WARPS = st.sampled_from(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(
     first=st.lists(RESIZES, max_size=1), middle=st.lists(st.one_of(FLIPS, WINDOWS), max_size=5),

@@ -69,6 +69,7 @@ PIPELINES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", PIPELINES)
 def test_native_gives_the_references_pixels_with_any_workers(name, folder):
     want = batches(folder, PIPELINES[name], "torch")
@@ -129,6 +130,7 @@ def test_an_op_is_callable_on_images_and_tensors_and_leaves_them_alone(make_imag
     assert np.array_equal(np.asarray(upside_down(grey)), image[::-1, :, 0])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("op", "reason"),
     [
@@ -156,6 +158,7 @@ def test_what_fails_on_an_image_is_that_samples_error(op, reason, folder):
     assert str(caught.value) == f"{data.samples[0][0]}, sample 0: {reason}"
 
 
+@pytest.mark.long
 def test_images_that_pillow_decodes_too(bad_folder, encode, make_image):
     root = bad_folder({"1.png": encode(make_image(30, 41, 2), "PNG")})
     ops = [T.Resize((20, 31)), custom(always_raises, draws=1), T.ToImage()]

@@ -24,6 +24,7 @@ gc.collect()
 """
 
 
+@pytest.mark.long
 def test_a_child_does_not_end_what_was_garbage_at_the_fork(program):
     done = program("-c", PROGRAM)
     assert (done.returncode, done.stdout) == (0, "ended in 0\n"), done.stderr

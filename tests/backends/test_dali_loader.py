@@ -100,6 +100,7 @@ def test_kept_batches_are_never_overwritten(folder):
     assert len({images.data_ptr() for images, _ in kept}) == len(kept)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("backend", BOTH)
 @pytest.mark.parametrize("mode", ["decode", "resize", "crop"])
 def test_sizes_change_from_epoch_to_epoch_and_step_to_step(backend, mode, folder):
@@ -168,6 +169,7 @@ def test_masks_stay_on_their_images(folder, tmp_path):
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "policy", [RandAugment(2, 9), TrivialAugmentWide(interpolation="bilinear"), AutoAugment()]
 )

@@ -169,6 +169,7 @@ def test_fields_that_are_missing_or_named_twice(tmp_path, rows):
     assert text == f"two fields are named 'a'; {REMEDY}"
 
 
+@pytest.mark.long
 def test_mutated_files_are_refused_or_read_right(tmp_path, rows):
     """10,000 files with changed bytes in header, fields, rows and table: a typed error, or values
     inside the file.

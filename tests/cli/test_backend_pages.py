@@ -77,6 +77,7 @@ def test_a_backend_that_can_do_nothing_is_left_out(tmp_path, monkeypatch):
     assert Column("native", "cpu") in asked.columns
 
 
+@pytest.mark.long
 def test_the_page_of_pixels_is_true(tree, tmp_path):
     """Few images suffice: what is bit-equal is so for each."""
     _, cells = stored(tree, "parity.md")

@@ -36,6 +36,7 @@ def work(make_image, encode):
     return decode_images.workloads(decode_images.covered("here", jpegs), 24)[0]
 
 
+@pytest.mark.long
 def test_every_comparison_has_its_rows(command, folder, tmp_path):
     arguments = ["decode", "--data", folder, "--name", "few", "--size", "24", "--repetitions", "2"]
     done = command("-m", "benchmarks", *arguments, "--json", "--results", str(tmp_path))
@@ -72,6 +73,7 @@ def test_every_comparison_has_its_rows(command, folder, tmp_path):
     assert sum(r["also"].get("percent_of_all", 0) for r in rows) == pytest.approx(100)
 
 
+@pytest.mark.long
 def test_options_that_make_no_sense_are_refused_together(command, folder):
     done = command(
         "-m",

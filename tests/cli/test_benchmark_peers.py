@@ -178,6 +178,7 @@ def test_a_batch_of_another_kind_is_refused():
         child.check(np.zeros((4, 3, 24, 25), np.uint8), 24)
 
 
+@pytest.mark.long
 def test_an_environment_sees_its_own_packages_first_and_then_the_main_ones(tmp_path):
     wheel = tmp_path / "tiny_peer-1.0-py3-none-any.whl"
     with zipfile.ZipFile(wheel, "w") as out:

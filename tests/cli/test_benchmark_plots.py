@@ -9,6 +9,7 @@ from fastload.errors import UsageError
 from tests.cli.test_benchmarks import ROW, row
 
 
+@pytest.mark.long
 def test_a_plot_of_many_variants_has_a_name_and_a_ratio_for_each(command, tmp_path):
     pytest.importorskip("matplotlib")
     many = [
@@ -27,6 +28,7 @@ def test_a_plot_of_many_variants_has_a_name_and_a_ratio_for_each(command, tmp_pa
     assert "a stage" not in drawn  # only the main table is drawn
 
 
+@pytest.mark.long
 def test_a_gpus_plot_is_of_its_loaders(command, tmp_path):
     pytest.importorskip("matplotlib")
     tables = ("rates", "train_resnet50_hot", "decode")
@@ -44,6 +46,7 @@ def test_a_gpus_plot_is_of_its_loaders(command, tmp_path):
     ] == [True, True, False, True]
 
 
+@pytest.mark.long
 def test_a_plot_is_a_png_and_an_svg(command, tmp_path):
     pytest.importorskip("matplotlib")
     row.save(tmp_path / "loader.jsonl", [ROW])
@@ -53,6 +56,7 @@ def test_a_plot_is_a_png_and_an_svg(command, tmp_path):
     assert "<svg" in (tmp_path / "loader.svg").read_text()
 
 
+@pytest.mark.long
 def test_the_headline_is_of_five_rows_on_one_core(command, tmp_path):
     pytest.importorskip("matplotlib")
     made = [

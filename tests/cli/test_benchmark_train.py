@@ -95,6 +95,7 @@ def test_rows_hold_every_seed_and_the_differences():
     )
 
 
+@pytest.mark.long
 def test_a_plot_has_a_point_for_every_seed(command, tmp_path):
     pytest.importorskip("matplotlib")
     values = {key: [70.0 + n, 80.0, 85.0] for n, key in enumerate(train.PIPELINES)}

@@ -142,6 +142,7 @@ def test_the_augment_benchmark_compares_like_with_like(folder):
         assert step() == len(photos.arrays)
 
 
+@pytest.mark.long
 def test_the_dropin_benchmark_compares_both_classes(folder, monkeypatch):
     pytest.importorskip("torchvision")
     dropin = pytest.importorskip("benchmarks.loaders.dropin")
@@ -228,6 +229,7 @@ def test_the_gpu_benchmark_of_decoding_sends_only_what_is_under_the_crops():
     assert sent[device.RANDOM] < 0.9 * whole < sent[device.WHOLE] < 1.4 * whole
 
 
+@pytest.mark.long
 def test_more_workers_than_cores_are_refused(command, folder):
     done = command("-m", "benchmarks", "loader", "--data", folder, "--workers", "10000")
     assert (done.returncode, done.stdout) == (1, "")

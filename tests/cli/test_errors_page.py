@@ -4,11 +4,14 @@ import re
 
 import pytest
 
+from tests.conftest import needs_checkout
+
 errors = pytest.importorskip("benchmarks.pages.errors")  # not in an installed package
 error_texts = pytest.importorskip("benchmarks.pages.error_texts")
 error_topics = pytest.importorskip("benchmarks.pages.error_topics")
 
 
+@needs_checkout
 def test_the_page_is_what_its_generator_prints(tree):
     page = (tree / "docs" / "errors.md").read_text()
     assert page == errors.page(), "run `python -m benchmarks errors > docs/errors.md`"

@@ -23,6 +23,7 @@ def test_the_page_is_what_its_generator_writes(tree):
     assert page == gallery.page(), "run `python -m benchmarks gallery`"
 
 
+@pytest.mark.long
 def test_the_picture_is_what_the_code_makes(tree):
     path = tree / "docs" / gallery.PICTURE
     assert path.stat().st_size < 400_000

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import needs_checkout
+
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "benchmarks" / "gpu" / "run.sh"
 TRAININGS = [
@@ -68,6 +70,7 @@ def script(tmp_path):
     return run
 
 
+@needs_checkout
 def test_every_step_is_run_and_noted(script, tmp_path):
     code, said, ran, steps = script("--data", str(tmp_path))
     assert (code, said) == (0, "")

@@ -55,6 +55,7 @@ def test_killed_in_the_middle_of_an_epoch(tools, data, workers):
     assert sorted(os.listdir(cache_of(data))) == MERGED
 
 
+@pytest.mark.long
 def test_killed_at_every_call_of_a_merge(tools, data, monkeypatch):
     """What is stored only grows, the next run finds all of it, and nothing stays that nobody
     reads.
@@ -83,6 +84,7 @@ def test_killed_at_every_call_of_a_merge(tools, data, monkeypatch):
     assert seen == {0, 24}
 
 
+@pytest.mark.long
 def test_killed_at_every_call_of_a_second_merge(tools, data, monkeypatch):
     extra = {f"c/{n}.jpg": tools.encode(30 + n, 33, n, quality=70) for n in range(12)}
     assert tools.in_child(lambda: epochs(data, 2)[1]) == 24

@@ -42,6 +42,7 @@ def is_absent_or_whole(folder, count=7):
     return True
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("replacing", [False, True])
 def test_killed_at_every_system_call(tools, small, tmp_path, monkeypatch, replacing):
     """SIGKILL before each write, fsync, rename, unlink, which is after the one before it: the

@@ -60,6 +60,7 @@ def interrupted_at(tools, monkeypatch, k, *arguments):
     return tools.in_child(work)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("to", FORMATS)
 def test_ctrl_c_at_system_calls(tools, small, tmp_path, monkeypatch, capfd, to):
     """Every third call, another third for each format."""
@@ -118,6 +119,7 @@ cli.main()
 """
 
 
+@pytest.mark.long
 def test_ctrl_c_while_the_result_is_said_and_while_the_program_ends(program, small, tmp_path):
     done = program("-c", LATE, str(small), str(tmp_path / "out"))
     assert (done.returncode, done.stderr) == (0, "")

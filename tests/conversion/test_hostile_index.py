@@ -37,6 +37,7 @@ def test_every_flipped_bit_is_found(data):
     assert len(open_source(data)) == 2
 
 
+@pytest.mark.long
 def test_every_truncation_is_found(data):
     for name in ("index.arrow", "index.arrow.xxh3"):
         content = (data / name).read_bytes()
@@ -76,6 +77,7 @@ def test_missing_and_empty_parts(data):
     assert refusal(data) == f"{data}: {text}"
 
 
+@pytest.mark.long
 def test_signed_mutations_never_crash(data):
     """An attacker can make the checksum fit, so the parser itself must hold. 1500 seeded
     mutations.

@@ -19,6 +19,7 @@ from fastload.sources import arrow, open_source, seek
 from .index_folder_helpers import FILES, blobs, index, ours, problems, want
 
 
+@pytest.mark.long
 def test_every_flipped_bit_is_left_aside_or_damage(tools, tmp_path):
     root = tools.write_tree(tmp_path / "in", {"c/a.jpg": tools.encode(9, 17)})
     index(root)
@@ -79,6 +80,7 @@ def test_texts_of_what_is_left_aside(small):
     assert open_source(small).seek is not None
 
 
+@pytest.mark.long
 def test_signed_mutations_never_crash(small):
     index(small)
     path = small / "fastload.seek.arrow"
@@ -127,6 +129,7 @@ def test_hostile_metadata(small):
         assert len(problems(small)) == 1
 
 
+@pytest.mark.long
 def test_killed_at_every_call(tools, small, tmp_path, monkeypatch):
     """No index, the old one or the new one; the folder loads all the time, and nothing foreign
     stays after the next run.

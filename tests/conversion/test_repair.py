@@ -36,6 +36,7 @@ def pairs(tools, tmp_path):
     return tools.write_tree(tmp_path / "pairs", files)
 
 
+@pytest.mark.long
 def test_10000_flipped_bits_of_shards_with_extras_are_found_and_named(tools, pairs, tmp_path):
     out = tmp_path / "out"
     tools.convert_to(pairs, out, "shards")

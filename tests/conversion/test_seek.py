@@ -203,6 +203,7 @@ def test_every_flipped_bit_and_every_truncation_of_a_sidecar_is_damage(tools, sm
     assert [damage.split("..")[1] for damage in damages(tmp_path / "out")] == [text]
 
 
+@pytest.mark.long
 def test_killed_at_every_call_while_adding(tools, small, tmp_path, monkeypatch):
     """The data set opens all the time, with the old index or the new one; another run makes it
     whole.

@@ -41,6 +41,7 @@ def test_an_intact_data_set(tools, small, tmp_path):
     assert np.array(seen).sum(axis=0).tolist() == [7, size]
 
 
+@pytest.mark.long
 def test_flipped_bits_of_every_byte_of_a_shard_are_found_and_named(data):
     draw = random.Random(5)
     index = verify.prepare(str(data))

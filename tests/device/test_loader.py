@@ -116,6 +116,7 @@ def brighter(image, u):
     image[:] = image // 2 + int(100 * u[0])
 
 
+@pytest.mark.long
 def test_places_that_cannot_be_are_out_and_explained(folder, gpu):
     found = loader(folder, "cuda", ops=[T.RandomResizedCrop((31, 45)), brighter])
     text = "users' functions run on the host, not with augment='gpu'; leave augment out"

@@ -16,6 +16,7 @@ from tests.conftest import TREE
 decoding = pytest.importorskip("benchmarks.pages.decoding")  # not in an installed package
 
 
+@pytest.mark.long
 def test_the_example_prints_what_the_page_says():
     page = (TREE / "docs" / "how-randomness-works.md").read_text()
     (code,) = re.findall(r"<!-- example -->\n```python\n(.*?)```", page, re.DOTALL)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import TREE
+from tests.conftest import TREE, needs_checkout
 from tests.docs.prose import plain, prose, sentences
 
 WIDTH, MOST_WORDS, LONGEST = 100, 1500, 35
@@ -125,6 +125,7 @@ def test_sentences_are_short(page: Path) -> None:
     assert long == {}
 
 
+@needs_checkout
 @pytest.mark.parametrize("page", DESIGN, ids=lambda page: page.name)
 def test_what_the_design_names_exists(page: Path) -> None:
     named = paths(page.read_text())

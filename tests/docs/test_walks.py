@@ -13,7 +13,7 @@ import pytest
 
 import fastload
 from fastload import transforms as T
-from tests.conftest import TREE
+from tests.conftest import TREE, needs_checkout
 
 PAGE = (TREE / "docs" / "internals" / "walks.md").read_text()
 MOST = 8
@@ -68,6 +68,7 @@ def lower(name: str) -> str:
 RECORDS = {"Work", "CropRecords"}
 
 
+@needs_checkout
 @pytest.mark.parametrize("walk", walks())
 def test_what_a_walk_names_is_in_its_files(walk: str) -> None:
     steps = walks()[walk]

@@ -147,6 +147,7 @@ def test_a_recipe_names_it_and_show_says_its_draws(toy, folder, tmp_path):
     assert "Posterize 3 bits, then Invert" in page.read_text()
 
 
+@pytest.mark.long
 def test_profile_measures_it(toy, folder, tmp_path):
     path = recipe(tmp_path, '{ op = "RandomPoster", bits = 3, p = 1.0 }')
     app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)

@@ -151,6 +151,7 @@ def test_a_writer_cannot_leave_its_folder(toy, folder, tmp_path, monkeypatch):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.long
 def test_inspect_says_what_it_is(toy, data):
     found = run(toy, "inspect", data, "--json", toy / "facts.json")
     assert found.returncode == 0, found.stderr
@@ -159,6 +160,7 @@ def test_inspect_says_what_it_is(toy, data):
     assert (facts["kind"], facts["samples"], facts["classes"]) == ("toy", 40, 3)
 
 
+@pytest.mark.long
 def test_convert_shows_and_takes_the_names(toy, folder, album):
     shown = run(toy, "convert", "--help").stdout
     assert "toy" in shown
@@ -192,6 +194,7 @@ def test_a_backends_refusal_is_its_reason(data):
     )
 
 
+@pytest.mark.long
 def test_show_draws_a_batch_of_it(toy, data):
     done = run(
         toy, "show", data, "--recipe", "baseline", "--backend", "toy-mirror", "--images", 4,

@@ -66,6 +66,7 @@ assert fastload.accelerate(data_loader).explain() == data_loader.explain()
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("swapped", [False, True], ids=["theirs", "swapped"])
 def test_a_script_that_is_not_edited(program, folder, swapped):
     code = f"{SWAP}{SCRIPT}{REFERENCE}{AFTER}" if swapped else f"{SCRIPT}{AFTER}"

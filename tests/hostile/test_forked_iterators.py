@@ -92,6 +92,7 @@ def test_an_iterator_with_threads_says_whose_it_is(folder):
     assert listed(batches) == want[1:]
 
 
+@pytest.mark.long
 def test_children_while_all_threads_iterate(folder):
     """Forks at any moment, also while another thread is inside iter(): each child reads the whole
     data set.

@@ -189,6 +189,7 @@ def test_jpegs_in_ffcvs_files_count_and_raw_pixels_do_not(tmp_path: Path, most: 
         assert {text[text.index("(") : text.index(")") + 1] for text in said} == over
 
 
+@pytest.mark.long
 def test_images_beyond_pillows_own_limit_are_decoded_where_there_is_none(tmp_path: Path) -> None:
     """Larger than the native engine takes: Pillow's pixels."""
     (tmp_path / "a").mkdir()

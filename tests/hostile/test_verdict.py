@@ -19,6 +19,7 @@ def files() -> tuple[list[str], list[bytes]]:
     return drawn(images(None), range(FILES), seed=1)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::UserWarning:PIL")  # of EXIF, by every backend
 def test_every_source_gives_pillows_verdict_and_pixels(
     files: tuple[list[str], list[bytes]], tmp_path: Path

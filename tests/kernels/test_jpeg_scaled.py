@@ -86,6 +86,7 @@ def test_every_sampling(name, scale):
             np.testing.assert_array_equal(want, drafted(data, scale))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("sampling", ["4:4:4", "4:2:0"])
 def test_images_of_several_strips(sampling, scale):

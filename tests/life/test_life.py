@@ -25,6 +25,7 @@ def images(tmp_path_factory):
     return death.images(tmp_path_factory.mktemp("life") / "images")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "how"),
     [
@@ -105,6 +106,7 @@ INSTEAD = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SLICE)
 def test_a_fault_is_an_error_with_a_type_or_is_got_over(broken, name):
     said = broken.run(name)
@@ -186,6 +188,7 @@ def test_one_hash():
     assert len(one_hash.check(1, (0, 3), lambda *_, **__: None)) == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["mix", "bad images"])
 def test_states_of_the_release(name, tmp_path):
     resume_release.images(str(tmp_path))

@@ -75,6 +75,7 @@ def images(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(where.parent)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", TEXTS)
 def test_missing_memory_is_an_error_once_and_no_hang(program, images: str, way: str) -> None:
     done = program("-c", WAYS, images, way)
@@ -86,6 +87,7 @@ def test_missing_memory_is_an_error_once_and_no_hang(program, images: str, way: 
     ), said
 
 
+@pytest.mark.long
 def test_loaders_over_giants_under_limits(program, tmp_path) -> None:
     done = program(
         "-m", "tests.life.starved", "--runs", "3", "--mib", "0", "100", "250", "--megapixels", "8",

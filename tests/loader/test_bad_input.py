@@ -131,6 +131,7 @@ def tmp_path_of_all() -> Iterator[str]:
         yield folder
 
 
+@pytest.mark.long
 def test_a_file_without_permission_is_named(program, tmp_path_of_all):
     root = tmp_path_of_all
     for name in ("0good.jpg", "1secret.jpg"):

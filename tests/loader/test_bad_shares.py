@@ -89,6 +89,7 @@ def test_skip_leaves_out_any_share(share, batch, tmp_path, good):
     assert made.stats()["bad_samples"] == len(bad)
 
 
+@pytest.mark.long
 def test_skip_passes_over_thousands_of_batches_in_a_row(tmp_path, good):
     root, _ = folder(tmp_path / "data", good, 1.0, 3000)
     made = loader(root, "skip", batch_size=1)

@@ -145,6 +145,7 @@ def test_a_view_keeps_its_slot(folder):
     assert all(torch.equal(view, copy) for view, copy in zip(views, copies, strict=True))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("workers", WORKERS)
 def test_an_early_break_leaves_a_loader_that_goes_on(folder, workers):
     loader = fastload.DataLoader(fastload.open(folder, OPS), 4, num_workers=workers, seed=2)
@@ -231,6 +232,7 @@ def test_stats_count_every_stage(folder):
     assert all(found["wall_s"] > 0 for found in stages.values())
 
 
+@pytest.mark.long
 def test_a_process_that_ends_in_mid_epoch_ends_at_once(program, folder):
     code = f"""
 import fastload

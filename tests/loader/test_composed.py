@@ -81,6 +81,7 @@ def test_batches_are_the_stock_loaders(folder, name, workers):
     assert (transforms.Compose.__call__, v2.Compose.forward) == STOCK
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("start", ["fork", "spawn", "forkserver"])
 def test_they_run_natively_in_workers(folder, start):
     data = Counted(folder, v2.Compose([v2.RandomResizedCrop((40, 56)), Own(), *V2]))

@@ -47,6 +47,7 @@ def private(program, folder: str, backend: str, entries: int) -> list[int]:
     return json.loads(done.stdout)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_workers_of_the_torch_backend_share_the_index(program, folder):
     few, many = (private(program, folder, "torch", entries) for entries in ENTRIES)

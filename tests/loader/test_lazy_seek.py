@@ -130,6 +130,7 @@ def test_the_second_epoch_decodes_by_indexes(paths, decodes, kind):
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("start", ["fork", "spawn", "forkserver"])
 def test_worker_processes_share_them(paths, start):
     options = {"shuffle": True, "num_workers": 2, "multiprocessing_context": start}

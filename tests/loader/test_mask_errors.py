@@ -30,6 +30,7 @@ def twins(tmp_path):
     return write_twins(tmp_path)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("backend", ["native", "torch"])
 def test_a_mask_that_does_not_fit(pairs, backend):
     def told(change):

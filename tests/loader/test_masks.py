@@ -188,6 +188,7 @@ def test_what_only_changes_colours_leaves_masks_alone(twins):
         assert not torch.equal((images * 255).round().to(torch.uint8), before)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "options", [{"num_workers": 2}, {"decode_scale": "fast"}, {"size_schedule": [12, 24]}], ids=str
 )

@@ -183,6 +183,7 @@ def test_a_file_that_vanishes(broken):
     same(list(made), list(reference))
 
 
+@pytest.mark.long
 def test_a_function_that_fails(broken):
     pytest.importorskip("numba")
 

@@ -11,6 +11,7 @@ from .resume_cases import maker
 from .resume_helpers import check_every_step, digest
 
 
+@pytest.mark.long
 def test_another_machine(folder):
     """Workers and backend may change between the parts of a run."""
     make = maker(folder)

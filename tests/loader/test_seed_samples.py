@@ -57,6 +57,7 @@ def test_without_batches():
     assert torch.stack(list(loader)).tolist() == rows()
 
 
+@pytest.mark.long
 def test_each_epoch_is_another_and_set_epoch_brings_it_back():
     for arguments in ({}, {"num_workers": 1, "persistent_workers": True}):
         loader = fastload.DataLoader(Draws(), 4, seed_samples=True, seed=5, **arguments)
@@ -126,6 +127,7 @@ class Elastic(torch.nn.Module):
         return image.rotate(random.uniform(-20, 20))
 
 
+@pytest.mark.long
 def test_pictures_of_a_folder(folder):
     data = ImageFolder(folder, v1.Compose([Elastic(), v1.RandomResizedCrop((6, 9)), v1.ToTensor()]))
 

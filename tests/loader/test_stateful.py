@@ -79,6 +79,7 @@ def test_every_step_without_workers(kind):
     check(kind, list)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_some_steps_with_workers(kind):
     """One combination of each kind: tests/loader/stateful_release.py stops at every step of all of
@@ -177,6 +178,7 @@ class Failing(Items):
         return super().__getitem__(index)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("workers", [0, 2])
 def test_errors_are_steps_too(workers):
     def taken(loader, most):
@@ -269,6 +271,7 @@ def test_steps_that_are_none(steps):
     )
 
 
+@pytest.mark.long
 def test_workers_that_are_spawned():
     whole = [digest(batch) for batch in make("generator")]
     options = {"num_workers": 1, "multiprocessing_context": "spawn"}

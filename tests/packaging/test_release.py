@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import TREE
+from tests.conftest import TREE, needs_checkout
 
 CHECKS = TREE / ".ci" / "check_release.py"
 _spec = importlib.util.spec_from_file_location("check_release", CHECKS)
@@ -35,9 +35,7 @@ def packed(tree: Path, out: Path) -> None:
             archive.add(tree / name, f"fastload_torch-1.2.3/{name}")
 
 
-@pytest.mark.skipif(
-    not (TREE / "fastload").exists(), reason="needs a checkout: a wheel is tested without fastload/"
-)
+@needs_checkout
 def test_this_checkouts_version_stands_in_one_place():
     assert release.version_stands_once(TREE) == ""
     assert release.version(TREE)

@@ -247,6 +247,7 @@ def test_what_is_tried_is_pytorchs():
     assert subject([1, 2]) is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("op", "tier", "end", "code"),
     [

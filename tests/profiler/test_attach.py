@@ -17,6 +17,7 @@ from .attach_helpers import profiled
 # test_inplace.py has the verdicts.
 
 
+@pytest.mark.long
 def test_a_slow_step(script):
     done = profiled(
         script("train(lambda: time.sleep(0.1), DataLoader(Images(), 4, num_workers=1))"), 15
@@ -26,6 +27,7 @@ def test_a_slow_step(script):
     assert 0 < done.report.rungs.step.median <= 40  # 4 images in 0.1 s, and never more
 
 
+@pytest.mark.long
 def test_a_slow_read_is_found_in_the_workers(script):
     body = (
         "item = lambda index: time.sleep(0.02)\ntrain(lambda: None, DataLoader(Images(), 4, "
@@ -36,6 +38,7 @@ def test_a_slow_read_is_found_in_the_workers(script):
     assert done.report.rungs.training.median <= 101  # 2 workers, 20 ms an image
 
 
+@pytest.mark.long
 def test_a_burning_collate_is_named_without_workers_too(script):
     body = "collate = lambda s: (burn(0.02), torch.utils.data.default_collate(s))[1]\n"
     done = profiled(
@@ -49,6 +52,7 @@ def test_a_burning_collate_is_named_without_workers_too(script):
     assert costs["dataset"] < 0.002
 
 
+@pytest.mark.long
 def test_transforms_are_split_in_workers_only(script):
     body = """
 class Slow:
@@ -76,6 +80,7 @@ assert type(Transformed.transform.transforms[0]) is Fast
     assert max(costs, key=costs.get) == "Slow"
 
 
+@pytest.mark.long
 def test_validation_is_not_training(script):
     body = """
 slow = Images()
@@ -93,6 +98,7 @@ for epoch in range(3):
     assert costs["dataset"] < 0.0015  # not the one that burns 3 ms an image
 
 
+@pytest.mark.long
 def test_an_iterable_data_set_and_a_loop_without_an_optimiser(script):
     body = """
 class Stream(IterableDataset):
@@ -108,6 +114,7 @@ for batch in DataLoader(Stream(), 2):
     assert cause(done.report.stages) == ("CPU-BOUND", "dataset")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("loader", "backend"),
     [("torch.utils.data.DataLoader", None), ("fastload.DataLoader", "native")],
@@ -128,6 +135,7 @@ for _ in range(20):
     assert (found.backend, found.workers, found.batch_size) == (backend, 1, 4)
 
 
+@pytest.mark.long
 def test_the_ladder_replays_batches_within_the_loop(script):
     body = (
         "item = lambda index: time.sleep(0.005)\ntrain(lambda: time.sleep(0.01), "
@@ -141,6 +149,7 @@ def test_the_ladder_replays_batches_within_the_loop(script):
         assert 0 < getattr(done.report.rungs, name).median < 1.03 * rate
 
 
+@pytest.mark.long
 def test_environment_variables_that_a_script_sets_before_torch_still_count(fresh_script):
     body = "print('torch threads', torch.get_num_threads())"
     command = fresh_script(body)
@@ -199,6 +208,7 @@ def test_the_command_line(fresh_script, program):
     )
 
 
+@pytest.mark.long
 def test_a_loader_of_three_batches_and_many_epochs(script):
     done = profiled(
         script(

@@ -26,6 +26,7 @@ train(crash, DataLoader(Images(), 4))
     assert len(done.report.rungs.training.values) >= 3
 
 
+@pytest.mark.long
 def test_a_program_that_does_not_stop_is_ended(script, monkeypatch):
     monkeypatch.setattr(patience, "WORK_S", 0.5)
     monkeypatch.setattr(attached, "KILL_S", 3600.0)  # which takes as long as it takes
@@ -79,6 +80,7 @@ def test_a_run_that_is_too_short(script):
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("plain", "body", "code", "text"),
     [
@@ -101,6 +103,7 @@ def test_a_script_that_fails_keeps_its_status_and_its_traceback(
     assert ended.removeprefix("fastload: profile: ") == f"the command ended with status {code}"
 
 
+@pytest.mark.long
 def test_a_script_that_never_gives_a_batch_is_ended(script, monkeypatch):
     monkeypatch.setattr(attached, "QUIET_S", 0.5)
     monkeypatch.setattr(attached, "SILENT_S", 3.0)

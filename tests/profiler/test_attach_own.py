@@ -1,5 +1,7 @@
 """`fastload profile -- COMMAND` of a program that uses fastload's own loader."""
 
+import pytest
+
 from tests.profiler.attach_helpers import profiled
 
 SCRIPT = """
@@ -17,6 +19,7 @@ for _ in range(20):
 """
 
 
+@pytest.mark.long
 def test_the_profilers_clocks_are_no_change_of_pillow(fresh_script, photos):
     """Else a loader that runs natively would be measured on PyTorch's engine."""
     done = profiled(fresh_script(SCRIPT.replace("PHOTOS", repr(photos)), plain=True), 15)

@@ -158,6 +158,7 @@ def test_what_is_shown():
     assert "Loader cut off after each stage, cold" in page.write(found)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("backend", ["native", "torch"])
 def test_from_the_command_line(run, photos, backend):
     done = run("profile", "--data", photos, "--recipe", "hot", "--backend", backend, "--workers", 1,

@@ -171,6 +171,7 @@ def test_the_trace_has_waits_steps_and_batches(tmp_path):
     assert trace.document([]) == {"displayTimeUnit": "ms", "traceEvents": []}
 
 
+@pytest.mark.long
 def test_files_from_the_command_line(run, photos, tmp_path):
     out = tmp_path / "report.html"
     assert (

@@ -201,6 +201,7 @@ def test_the_first_replicates_are_made_however_slow_the_loader(clock):
     assert len(ladder.climb(Budget(10, clock[0]), lambda: None).step.values) == 3
 
 
+@pytest.mark.long
 def test_causes_are_looked_for_only_where_a_good_loader_waits(monkeypatch):
     ladder = Ladder([batch(1)] * 50, EmulatedStep(100), to_device=lambda images: images + 1)
     rates = {"_step_alone": 100.0, "_beside": 80.0, "_with_copies": 99.0}

@@ -56,6 +56,7 @@ def test_a_slow_gpu_is_the_limit_and_a_fast_one_waits(run, photos, tmp_path, rat
     assert fast["setting"]["backend"] == "native"
 
 
+@pytest.mark.long
 def test_the_torch_backends_stages_are_replayed(run, photos, rates):
     rates(step=9000, loader=50, training=49)
     done = run(
@@ -92,6 +93,7 @@ def test_the_torch_backends_stages_are_replayed(run, photos, rates):
     )
 
 
+@pytest.mark.long
 def test_all_backends_are_measured_even_if_nothing_limits(run, photos, rates):
     rates(step=40, loader=400, training=40)
     found = json.loads(
@@ -139,6 +141,7 @@ def test_a_shallower_randaugment_is_offered(photos, depth, others):
         assert [op.num_ops for op in one.ops if isinstance(op, transforms.RandAugment)] == [other]
 
 
+@pytest.mark.long
 def test_a_backend_that_cannot_or_fails_ends_no_profile(run, photos, monkeypatch):
     """One is not installed, one raises as other libraries do."""
     from fastload.profiler import job

@@ -252,6 +252,7 @@ def test_a_noisy_machine_is_named():
     )
 
 
+@pytest.mark.long
 def test_a_report_is_never_longer_than_40_lines():
     endless = replace(REPORT, remedies=tuple(priced(f"backend {n}", 900.0) for n in range(60)))
     lines = str(endless).splitlines()

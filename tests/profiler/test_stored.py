@@ -62,6 +62,7 @@ def test_what_is_there_asks_for_nothing():
     assert stored.as_json(None) is None
 
 
+@pytest.mark.long
 def test_training_that_waits_for_a_store_is_told_so(tmp_path):
     converted(tmp_path)
     with serving(tmp_path) as web:

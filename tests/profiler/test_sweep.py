@@ -62,6 +62,7 @@ def test_a_difference_must_be_clear():
     assert not Reading(1, 1.0, 0.0014, 0.001).matters
 
 
+@pytest.mark.long
 def test_both_from_the_command_line(run, photos):
     done = run(
         "profile",

@@ -55,6 +55,7 @@ def test_executors_take_work_when_the_main_module_has_ended(forker):
     assert done.stdout.splitlines() == ["main has ended", "after main 7", "atexit refused"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("act", "problem"),
     [

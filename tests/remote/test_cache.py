@@ -123,6 +123,7 @@ def test_files_of_others_stay(served, layout, tmp_path):
     ]
 
 
+@pytest.mark.long
 def test_after_a_restart_of_the_machine_cells_are_proved(web, shards, tmp_path, monkeypatch):
     data = fastload.open(f"{web.url}/shards", OPS, cache=tmp_path / "disk")
     want = batches(data)
@@ -278,6 +279,7 @@ def test_ranks_of_a_node_ask_once_for_each_byte(web, shards, tmp_path, program):
     )
 
 
+@pytest.mark.long
 def test_killed_at_any_moment(web, tmp_path, program):
     """tests/remote/kill_release.py does this more often."""
     assert kill_release.wrong(web, tmp_path, 256 << 10, 6, 1, program) == ""

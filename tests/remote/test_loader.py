@@ -13,7 +13,6 @@ import pytest
 import fastload
 from fastload import DataLoader, DistributedSampler, ShuffleSampler
 from fastload.errors import ObjectChangedError, SourceError, StoreError, StoreTimeoutError
-from fastload.remote.fetching import Fetcher
 from fastload.sources import read
 from tests.remote.conftest import IMAGES, OPS, batches, descriptors
 
@@ -155,40 +154,6 @@ def test_first_batch_needs_four_round_trips(far, web):
     # Sum, index, samples: three, and a machine that is busy
     assert web.counts["shards/index.arrow"] == web.counts["shards/index.arrow.xxh3"] == 1
     assert time.monotonic() - begin < 30
-
-
-def test_the_first_batch_asks_for_its_own_samples_before_whole_groups(far, monkeypatch):
-    planned = []
-    monkeypatch.setattr(Fetcher, "plan", lambda _, stretches: planned.extend(stretches))
-    data = far()
-    _, target = next(iter(DataLoader(data, 4, shuffle=True, seed=1, num_workers=1)))
-    access = data.pipeline.source.remote.access
-    cells = np.array(list(ShuffleSampler(data, 1))[:4])
-    assert [data.targets[cell] for cell in cells] == target.tolist()
-    own = access.layout.stretches(cells)
-    assert planned[: len(own)] == own
-    groups = planned[len(own) :]
-    assert max(last - begin for begin, last in groups) > 1
-
-
-def test_who_waits_goes_on_with_the_entry_that_was_opened_anew(far, web):
-    data = far()
-    access, cells = data.pipeline.source.remote.access, np.arange(3)
-    held, answers = access.hold(cells), []
-    web.faults = lambda path, _: "hang" if path.endswith(".tar") else ""
-    waiting = threading.Thread(target=lambda: answers.append(access.wait(cells)))
-    waiting.start()
-    while not access.fetcher.state.active:
-        time.sleep(0.01)
-    web.faults = lambda *_: ""
-    shutil.rmtree(access.folder)
-    access.look()
-    waiting.join(60)
-    assert answers == [True]
-    access.release(held)
-    assert not access.fetcher.need(np.arange(IMAGES), 0.0)
-    access.fetcher.close()
-    assert not access.fetcher.need(np.arange(IMAGES), 60.0)  # at once: nobody brings them
 
 
 def test_what_passes_is_not_seen(shards, far, web):

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from tests.conftest import TREE as ROOT
+from tests.conftest import needs_checkout as pytestmark  # noqa: F401
+
 PACKAGE = ROOT / "fastload"
 # The one place of this order. Lower layers first; what is in a layer imports from its own folder
 # and from layers before its own.
@@ -60,7 +62,7 @@ KERNEL_LAYERS = (
 )
 MOST_LINES, MOST_FUNCTION_LINES = 300, 40
 # Longer than that since lines have at most 100 characters, and still to be split; nothing is added.
-STILL_LONG = set((Path(__file__).parent / "still_long.txt").read_text().split())
+STILL_LONG = set((ROOT / "tests/unit/still_long.txt").read_text().split())
 
 
 @cache

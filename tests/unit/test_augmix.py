@@ -64,6 +64,7 @@ def test_images_are_mixed_as_each_library_does(mixing, make_image):
             )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("alpha", [0.5, 1.0])
 def test_weights_sum_to_one_and_chains_have_one_to_three_ops(alpha, p_value):
     op = T.AugMix(alpha=alpha, mixture_width=4)

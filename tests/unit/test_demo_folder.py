@@ -54,6 +54,7 @@ def tree(root: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.long
 def test_the_folder_is_the_same_for_any_number_of_workers(tmp_path, run_apart):
     done: list[int] = []
     make_folder(tmp_path / "one", count=41, classes=3, seed=SEED, workers=1, on_done=done.append)

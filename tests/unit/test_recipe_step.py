@@ -29,6 +29,7 @@ def batch(classes: int = 10, height: int = 32, width: int = 40) -> list[torch.Te
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "network"),
     [

@@ -94,6 +94,7 @@ def test_every_code_of_a_program_has_words(name):
     assert said.split(" ")[0] == ("" if name == "Identity" else name)
 
 
+@pytest.mark.long
 @given(text=st.text(max_size=80), width=st.integers(20, 300))
 def test_text_stays_inside_its_card(text, width):
     measure = sheet._measure(sheet.SMALL)

@@ -131,6 +131,7 @@ def test_what_is_absent_raises_when_it_is_called(stand_in):
     assert not isinstance(3, stand_in.Job)
 
 
+@pytest.mark.long
 def test_without_extension_and_posix_the_reference_gives_the_same_pixels(folder):
     code = f"OPS, FOLDER, STAND_IN = None, {str(folder)!r}, {str(STAND_IN)!r}\n" + BARE
     done = subprocess.run(

@@ -110,6 +110,7 @@ def missed(data: Any, target: Patchable, patch: pytest.MonkeyPatch) -> bool:
         return 0 < theirs == len(calls)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", MADE)
 def test_a_patch_that_torchs_engine_would_run_is_run(
     name: str, images: str, monkeypatch: pytest.MonkeyPatch
