@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from tests.conftest import TREE as ROOT
-from tests.conftest import needs_checkout as pytestmark  # noqa: F401
+from tests.conftest import TREE, needs_checkout
 
-PACKAGE = ROOT / "fastload"
+ROOT, PACKAGE, pytestmark = TREE, TREE / "fastload", needs_checkout
 # The one place of this order. Lower layers first; what is in a layer imports from its own folder
 # and from layers before its own.
 LAYERS = (
