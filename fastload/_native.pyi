@@ -285,8 +285,9 @@ def crop_resize(
     filter: "nearest", "box", "bilinear", "hamming", "bicubic" or "lanczos".
     target: "scalar" (the specification) or "best" (the vector code for this machine).
     order: which pass of a resize comes first, since each rounds to uint8. "pillow12": columns, as
-        Pillow up to 12; "pillow13": rows where the height shrinks, and by more than twice the px
-        that the width shrinks by (Pillow pull request 9549).
+        Pillow up to 12.1; "pillow12.2": rows where the height shrinks and is over 100 times the
+        width (pull request 9524); "pillow13": rows where the height shrinks, and by more than twice
+        the px that the width shrinks by (Pillow pull request 9549).
     """
 
 def store(image: NDArray[np.uint8], how: StoreRecords, out: NDArray[Any], target: str) -> None:

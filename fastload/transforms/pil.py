@@ -51,9 +51,19 @@ DECODE_ERRORS = (
 )  # fmt: skip
 NO_MEMORY = "shrink it, take fewer workers, or allow the process more memory"  # what to do
 ADDRESS = re.compile(r" <_io\.BytesIO object at 0x[0-9a-f]+>")  # in Pillow's texts
+
+
+def pass_order(version: str) -> str:
+    """By Pillow's version, as `_native.crop_resize` has it."""
+    major, minor = (int(part) for part in version.split(".")[:2])
+    if major >= 13:
+        return "pillow13"
+    return "pillow12.2" if (major, minor) >= (12, 2) else "pillow12"
+
+
 # Which pass of a resize this Pillow makes first; each rounds, so it shows. The native engine
 # follows the installed one.
-PASS_ORDER = "pillow13" if int(PIL.__version__.split(".")[0]) >= 13 else "pillow12"
+PASS_ORDER = pass_order(PIL.__version__)
 
 
 def size(image: ImageLike) -> tuple[int, int]:

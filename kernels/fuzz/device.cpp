@@ -51,8 +51,8 @@ How how_of(const uint8_t* n, int height, int width) {
   how.crop.window_top = static_cast<int8_t>(n[16]);
   how.crop.window_left = static_cast<int8_t>(n[17]);
   how.by = {static_cast<Filter>(n[18] % 8 % 6),
-            n[18] >> 4 & 1 ? cpu::Order::kPillow12 : cpu::Order::kPillow13};
-  how.target = n[18] >> 5 & 1 ? cpu::Target::kScalar : cpu::Target::kBest;
+            static_cast<cpu::Order>(n[18] / 16 % 4 % 3)};
+  how.target = n[18] >> 6 & 1 ? cpu::Target::kScalar : cpu::Target::kBest;
   return how;
 }
 

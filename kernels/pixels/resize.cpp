@@ -119,6 +119,17 @@ bool is_mostly_shorter(int rows, int columns, int resized_height, int resized_wi
   return shorter > 0 && shorter > 2 * narrower;
 }
 
+constexpr int kTall = 100;
+
+// Pillow 12.2 and 12.3 (pull request 9524) do so for images that are this many times as tall as
+// wide.
+bool makes_rows_first(Order order, int rows, int columns, int resized_height, int resized_width) {
+  if (order == Order::kPillow12) return false;
+  if (order == Order::kPillow13)
+    return is_mostly_shorter(rows, columns, resized_height, resized_width);
+  return rows > int64_t{kTall} * columns && resized_height < rows;
+}
+
 bool is_inside(const Region& r, int height, int width) {
   return !r.empty() && r.top >= 0 && r.left >= 0 && r.top <= height - r.height &&
          r.left <= width - r.width;
@@ -171,9 +182,8 @@ void plan_crop(const Crop& crop, const Resampling& how, int out_height, int out_
             {columns.size, crop.resized_width, crop.window_left, out_width, crop.flip == 1,
              columns.begin, columns.length},
             plan.columns);
-  plan.rows_first =
-      how.order == Order::kPillow13 &&
-      is_mostly_shorter(rows.size, columns.size, crop.resized_height, crop.resized_width);
+  plan.rows_first = makes_rows_first(how.order, rows.size, columns.size, crop.resized_height,
+                                     crop.resized_width);
   plan.source = {};
   if (plan.rows.begin >= plan.rows.end || plan.columns.begin >= plan.columns.end) return;
   plan.source = {rows.first + plan.rows.begin, columns.first + plan.columns.begin,
@@ -211,9 +221,8 @@ void plan_boxed(const Boxed& boxed, const Resampling& how, CropPlan& plan) {
             {boxed.width, boxed.resized_width, window.left, window.width, boxed.flip, boxed.left,
              boxed.box_width},
             plan.columns);
-  plan.rows_first = how.order == Order::kPillow13 &&
-                    is_mostly_shorter(boxed.height, boxed.width, boxed.resized_height,
-                                      boxed.resized_width);
+  plan.rows_first = makes_rows_first(how.order, boxed.height, boxed.width, boxed.resized_height,
+                                     boxed.resized_width);
   plan.source = {};
   if (plan.rows.begin >= plan.rows.end || plan.columns.begin >= plan.columns.end) return;
   plan.source = {plan.rows.begin, plan.columns.begin, plan.rows.end - plan.rows.begin,
@@ -222,8 +231,9 @@ void plan_boxed(const Boxed& boxed, const Resampling& how, CropPlan& plan) {
 
 Order parse_order(const std::string& name) {
   if (name == "pillow12") return Order::kPillow12;
+  if (name == "pillow12.2") return Order::kPillow12_2;
   if (name == "pillow13") return Order::kPillow13;
-  refuse("order", "unknown", '"' + name + '"', "pillow12 or pillow13");
+  refuse("order", "unknown", '"' + name + '"', "pillow12, pillow12.2 or pillow13");
 }
 
 void crop_resize(const Image& source, const CropPlan& plan, const Pixels& out, CropScratch& scratch,

@@ -11,8 +11,8 @@ namespace fl::cpu {
 enum class Target { kScalar, kBest };
 
 // Each pass rounds to uint8, so their order shows in the pixels.
-// Columns first, as Pillow up to 12 · rows first where Pillow 13 does so
-enum class Order { kPillow12, kPillow13 };
+// Columns first, as Pillow up to 12.1 · rows first where Pillow 12.2 and 12.3 do so · where 13 does
+enum class Order { kPillow12, kPillow12_2, kPillow13 };
 
 struct Resampling {
   Filter filter = Filter::kBilinear;

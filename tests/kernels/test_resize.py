@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from fastload import _native as native
+from fastload.transforms.pil import pass_order
 
 from .helpers import FILTERS, noise
 
-ORDER = "pillow13" if int(PIL.__version__.split(".")[0]) >= 13 else "pillow12"
+ORDER = pass_order(PIL.__version__)
 TARGETS = ["scalar", "best"]
 sizes = st.one_of(st.integers(1, 8), st.integers(1, 90), st.sampled_from([127, 128, 129, 257]))
 
@@ -70,6 +71,35 @@ def test_order_pillow12_is_always_columns_first(target):
     columns = np.asarray(Image.fromarray(image).resize((23, 90), FILTERS["bicubic"]))
     want = np.asarray(Image.fromarray(columns).resize((23, 20), FILTERS["bicubic"]))
     np.testing.assert_array_equal(resize(image, (20, 23), "bicubic", target, "pillow12"), want)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("height", "rows"), [(301, True), (300, False)])
+def test_order_pillow12_2_makes_rows_first_of_what_is_over_100_times_as_tall_as_wide(
+    target, height, rows
+):
+    image = noise(height, 3)
+    passes = [(3, 7), (2, 7)] if rows else [(2, height), (2, 7)]
+    want = Image.fromarray(image)
+    for size in passes:
+        made = want.transpose(Image.Transpose.TRANSPOSE)  # no version takes it for tall
+        made = made.resize(size[::-1], FILTERS["bicubic"])
+        want = made.transpose(Image.Transpose.TRANSPOSE)
+    got = resize(image, (7, 2), "bicubic", target, "pillow12.2")
+    np.testing.assert_array_equal(got, np.asarray(want))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("filter", FILTERS)
+@settings(max_examples=40, deadline=None)
+@given(
+    height=st.integers(80, 420), width=st.integers(1, 5), out_height=st.integers(1, 30),
+    out_width=st.integers(1, 6),
+)  # fmt: skip
+def test_resize_of_tall_images_is_pillows(filter, target, height, width, out_height, out_width):
+    image = noise(height, width)
+    want = pillow_resize(image, (out_height, out_width), filter)
+    np.testing.assert_array_equal(resize(image, (out_height, out_width), filter, target), want)
 
 
 @st.composite
@@ -160,7 +190,7 @@ def test_bad_arguments_are_refused():
         'filter: unknown (got "cubic", want nearest, box, bilinear, hamming, bicubic or lanczos)'),
         ((image, crop, out, "box", "fast"), 'target: unknown (got "fast", want scalar or best)'),
         ((image, crop, out, "box", "best", "pillow"),
-        'order: unknown (got "pillow", want pillow12 or pillow13)'),
+        'order: unknown (got "pillow", want pillow12, pillow12.2 or pillow13)'),
         ((image[:, ::2], crop, out, "box", "best"),
         "crop_resize: image: memory layout (got strided, want C-contiguous)"),
         ((image, crop[:8].copy(), out, "box", "best"),

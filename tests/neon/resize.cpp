@@ -73,7 +73,7 @@ void one_crop(Check& check, Random& random) {
   const Crop crop = any_crop(random, height, width, out_height, out_width);
   cpu::check_crop(crop, height, width, out_height, out_width, "crop");
   cpu::CropPlan plan;
-  const auto order = random.pick({cpu::Order::kPillow12, cpu::Order::kPillow13});
+  const auto order = random.pick({cpu::Order::kPillow12, cpu::Order::kPillow12_2, cpu::Order::kPillow13});
   cpu::plan_crop(crop, {random.pick(kFilters), order}, out_height, out_width, plan);
   const bool padded = random.one_in(2);
   Bytes source(static_cast<size_t>(height) * width * kChannels + (padded ? kPadding : 0));
