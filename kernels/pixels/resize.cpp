@@ -182,8 +182,8 @@ void plan_crop(const Crop& crop, const Resampling& how, int out_height, int out_
             {columns.size, crop.resized_width, crop.window_left, out_width, crop.flip == 1,
              columns.begin, columns.length},
             plan.columns);
-  plan.rows_first = makes_rows_first(how.order, rows.size, columns.size, crop.resized_height,
-                                     crop.resized_width);
+  plan.rows_first =
+      makes_rows_first(how.order, rows.size, columns.size, crop.resized_height, crop.resized_width);
   plan.source = {};
   if (plan.rows.begin >= plan.rows.end || plan.columns.begin >= plan.columns.end) return;
   plan.source = {rows.first + plan.rows.begin, columns.first + plan.columns.begin,
@@ -204,8 +204,8 @@ void check_boxed(const Boxed& boxed, const std::string& where) {
   if (!is_inside(window, boxed.resized_height, boxed.resized_width))
     refuse(where, "the window leaves the resized image", by(window.height, window.width),
            "a window inside " + by(boxed.resized_height, boxed.resized_width));
-  const int64_t between = std::max(int64_t{boxed.height} * window.width,
-                                   int64_t{boxed.width} * window.height);
+  const int64_t between =
+      std::max(int64_t{boxed.height} * window.width, int64_t{boxed.width} * window.height);
   if (between > kMaxPixels || int64_t{window.height} * window.width > kMaxPixels)
     refuse(where, "too many pixels between the passes", std::to_string(between),
            "at most " + std::to_string(kMaxPixels));
