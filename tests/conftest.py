@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,9 @@ hypothesis.settings.register_profile("suite", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("suite")
 
 TREE = Path(__file__).parents[1]  # the checkout: benchmarks, tests and what git knows
+needs_numba = pytest.mark.skipif(
+    not find_spec("numba"), reason="Numba is not installed (pip install numba)"
+)
 needs_checkout = pytest.mark.skipif(
     not (TREE / "fastload").exists(), reason="needs a checkout: a wheel is tested without fastload/"
 )
@@ -91,6 +95,29 @@ def encoded(pixels: np.ndarray, kind: str = "JPEG", **options: object) -> bytes:
     out = io.BytesIO()
     Image.fromarray(pixels).save(out, kind, **options)
     return out.getvalue()
+
+
+# What imports a package that not every Python can have
+IMPORTS = {
+    "timm": (
+        "frameworks/test_timm.py", "loader/mutations/test_mutations.py",
+        "loader/mutations/test_patches.py", "lowering/test_dataset_reasons.py",
+        "lowering/test_datasets.py", "lowering/test_timm_loader.py",
+        "lowering/test_timm_transforms.py", "unit/test_definitions.py", "unit/test_timm_strings.py",
+    ),
+    "numba": ("backends/test_custom_rules.py",),
+}  # fmt: skip
+LEFT = {name: paths for name, paths in IMPORTS.items() if not find_spec(name)}
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """None: others decide."""
+    out = {TREE / "tests" / path for paths in LEFT.values() for path in paths}
+    return True if collection_path in out else None
+
+
+def pytest_report_header() -> list[str]:
+    return [f"not installed, so left out: {name}: {', '.join(LEFT[name])}" for name in LEFT]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

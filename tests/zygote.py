@@ -31,6 +31,7 @@ PRELOADED = (
     "fastload.dataset",
     "fastload.cli",
 )
+PATIENCE = 20  # s that it may take to end
 MOST_CPU = 1200  # s of one process: what never ends, ends here
 WINDOW, LEAST = (
     300.0,
@@ -126,8 +127,13 @@ class Zygote:
     def close(self) -> None:
         if self.last:
             self.last.kill()
-        with self.process:  # its pipes are closed, which ends it
-            pass
+        for pipe in (self.process.stdin, self.process.stdout):
+            pipe.close()  # which ends it
+        try:
+            self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:  # a process that a test has left has its pipe, too
+            self.process.kill()
+            self.process.wait()
 
 
 def serve() -> dict[str, Any]:

@@ -14,6 +14,7 @@ import fastload
 from fastload import rng
 from fastload import transforms as T
 from fastload.transforms import custom
+from tests.conftest import needs_numba
 
 from .custom_helpers import CROP, batches, noise, only_python, same, shade, upside_down
 
@@ -81,6 +82,7 @@ def test_native_gives_the_references_pixels_with_any_workers(name, folder):
             assert torch.equal(labels, wanted_labels)
 
 
+@needs_numba
 def test_batch_size_does_not_matter(folder):
     one, other = (
         torch.cat([images for images, _ in batches(folder, PIPELINES["first"], "native", size)])
@@ -89,6 +91,7 @@ def test_batch_size_does_not_matter(folder):
     assert torch.equal(one, other)
 
 
+@needs_numba
 def test_the_function_gets_the_samples_own_uniforms(folder):
     @custom(draws=5)
     def write(image, u):
@@ -191,6 +194,7 @@ def test_images_that_pillow_decodes_too(bad_folder, encode, make_image):
     assert torch.equal(native[0][0], reference[0][0])
 
 
+@needs_numba
 def test_an_inner_function_is_named(folder):
     data = fastload.open(folder, [*CROP, T.RandomApply([shade, only_python]), T.ToImage()])
     reason = (
@@ -200,6 +204,7 @@ def test_an_inner_function_is_named(folder):
         fastload.DataLoader(data, 8, backend="native")
 
 
+@needs_numba
 def test_an_error_ends_the_epoch_not_the_loader(folder):
     loader = fastload.DataLoader(
         fastload.open(folder, [*CROP, sometimes_raises, T.ToImage()]),

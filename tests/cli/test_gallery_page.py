@@ -5,6 +5,7 @@ import pytest
 from PIL import Image
 
 from fastload import transforms as T
+from tests.conftest import needs_numba
 
 gallery = pytest.importorskip("benchmarks.pages.gallery")  # not in an installed package
 SHOWN = [shown for group in gallery.GROUPS.values() for shown in group]
@@ -37,6 +38,7 @@ def test_the_picture_is_what_the_code_makes(tree):
     assert apart.mean(axis=(1, 3, 4)).max() < CODING, "run `python -m benchmarks gallery`"
 
 
+@needs_numba
 def test_what_changes_pixels_is_seen_to(tmp_path):
     gallery._images(tmp_path)
     by_name = {shown.name: shown for shown in SHOWN}

@@ -13,6 +13,7 @@ from fastload import transforms as T
 from fastload.backends.native import cuda
 from fastload.engine import sending, uploading
 from fastload.plan.placement import ALL, HOST
+from tests.conftest import needs_numba
 from tests.waiting import until
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -126,6 +127,7 @@ def test_places_that_cannot_be_are_out_and_explained(folder, gpu):
     assert f"          decode='gpu', augment='gpu' is out: {text}" in lines
 
 
+@needs_numba
 def test_the_gpu_that_was_asked_for_explains_why_it_cannot(folder, gpu):
     with pytest.raises(fastload.BackendError) as caught:
         loader(folder, "cuda", ops=[T.RandomResizedCrop((31, 45)), brighter], augment="gpu")

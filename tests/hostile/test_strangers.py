@@ -3,6 +3,7 @@ fastload's does too.
 """
 
 import re
+import sys
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -137,6 +138,15 @@ def seen(kind: type, make: Callable[[], dict[str, Any]]) -> list[Any]:
     return [*found, torch.rand(1).item()]
 
 
+def spares_torch(name: str, stranger: str) -> None:
+    if name.startswith("generator") and stranger == "Unknown" and not gil_is_there():
+        pytest.skip("torch 2.11 crashes on such a generator where Python has no GIL")
+
+
+def gil_is_there() -> bool:
+    return getattr(sys, "_is_gil_enabled", lambda: True)()
+
+
 def compared(make: Callable[[], dict[str, Any]]) -> None:
     ours, theirs = seen(fastload.DataLoader, make), seen(DataLoader, make)
     assert ours == theirs
@@ -145,12 +155,15 @@ def compared(make: Callable[[], dict[str, Any]]) -> None:
 @pytest.mark.parametrize("stranger", STRANGERS)
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_in_every_argument_over_any_data_set(name, stranger):
+    spares_torch(name, stranger)
     compared(lambda: {"batch_size": 1, **ARGUMENTS[name](Squares(), STRANGERS[stranger])})
 
 
 @pytest.mark.parametrize("stranger", STRANGERS)
 @pytest.mark.parametrize("name", [*ARGUMENTS, *IMAGES])
 def test_in_every_argument_over_images(name, stranger, folder):
+    spares_torch(name, stranger)
+
     def make() -> dict[str, Any]:
         given = IMAGES[name](folder, STRANGERS[stranger]) if name in IMAGES else None
         part = Subset(ImageFolder(folder, chain()), range(10))

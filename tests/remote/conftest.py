@@ -25,6 +25,11 @@ def shards(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
+def needs_obstore() -> None:
+    pytest.importorskip("obstore", reason="obstore is not installed (pip install obstore)")
+
+
+@pytest.fixture(autouse=True)
 def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(layout, "GROUP", GROUP)
 

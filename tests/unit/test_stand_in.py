@@ -101,6 +101,7 @@ def test_orders_are_the_extensions(stand_in, n):
 
 
 def test_files_and_checksums_are_the_extensions(stand_in, tmp_path):
+    pytest.importorskip("xxhash", reason="xxhash is not installed (pip install xxhash)")
     path = tmp_path / "some"
     path.write_bytes(bytes(range(256)) * 5000)
     ours, theirs = (module.Files([str(path)], True) for module in (stand_in, _native))
