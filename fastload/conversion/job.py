@@ -139,9 +139,9 @@ def run(
 
 def place(job: Job) -> finished.Place:
     """Where the target stands."""
-    writer = job.writer
-    is_stored = isinstance(writer, store_writer.StoreWriter)
-    return writer.place if is_stored else finished.Local(job.where)
+    if isinstance(job.writer, store_writer.StoreWriter):
+        return job.writer.place
+    return finished.Local(job.where)
 
 
 def _converted(job: Job, advance: Advance, committing: Callable[[], None]) -> ConversionSummary:

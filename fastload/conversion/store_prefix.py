@@ -118,9 +118,9 @@ class Prefix:
         # No name that is overwritten is then the only one of a shard
         self.each(store.copy, [(key, own) for key, own, _ in moved if key != own])
         self.look()
-        for name in (FINAL_SUM, FINAL):  # no old index meets a new shard
-            if name in self.there:
-                store.delete(name)
+        for old in (FINAL_SUM, FINAL):  # no old index meets a new shard
+            if old in self.there:
+                store.delete(old)
         self.each(store.copy, [(own, final) for _, own, final in moved])
         self.look()
         for final, size in sizes.items():

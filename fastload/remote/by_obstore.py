@@ -137,8 +137,10 @@ class _Parts:
     def __init__(self, content: Content, step: Callable[[int], None]) -> None:
         self.content, self.step = content, step
         self.error: Exception | None = None
-        is_path = isinstance(content, str)
-        self.size = os.path.getsize(content) if is_path else memoryview(content).nbytes
+        if isinstance(content, str):
+            self.size = os.path.getsize(content)
+        else:
+            self.size = memoryview(content).nbytes
 
     def __iter__(self) -> Iterator[bytes | memoryview]:
         try:

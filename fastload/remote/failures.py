@@ -132,8 +132,8 @@ def typed(failure: FailureError, scheme: str, where: str, *, writes: bool = Fals
             f"{where}: has a key that cannot be a file's name; rename the object"
         ),
         Cause.HTTP: StoreError(
-            f"{where}: no request can be made ({said}); check the endpoint, and if it is http:// "
-            f"set {HTTP.get(scheme.removesuffix('a'), 'allow_http')}=true"
+            f"{where}: no request can be made ({said}); check the endpoint; one of http:// needs "
+            f"{HTTP.get(scheme.removesuffix('a'), 'allow_http')}=true"
         ),
         Cause.NO_RANGES: StoreError(
             f"{where}: the server sends no ranges of bytes; use one that does, such as nginx"

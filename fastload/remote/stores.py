@@ -171,11 +171,14 @@ class Store:
             pause = min(2 * pause, LONGEST_PAUSE)
 
     def _late(self, where: str, tries: int, said: str, *, writes: bool) -> StoreTimeoutError:
-        tried = f"within {self.deadline:g} s ({tries} tries, the last: {said}); check the store"
+        if writes:
+            return StoreTimeoutError(
+                f"{where}: was not taken within {self.deadline:g} s ({tries} tries, the last: "
+                f"{said}); check the store, and go on with --resume"
+            )
         return StoreTimeoutError(
-            f"{where}: was not taken {tried}, and go on with --resume"
-            if writes
-            else f"{where}: nothing whole came {tried}, or give a longer deadline"
+            f"{where}: nothing whole came within {self.deadline:g} s ({tries} tries, the last: "
+            f"{said}); check the store, or give a longer deadline"
         )
 
 
