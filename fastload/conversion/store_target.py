@@ -16,6 +16,7 @@ from fastload.conversion.parents import make_folders, remove_folders
 from fastload.conversion.parts import Written
 from fastload.conversion.store_prefix import OPENING, Prefix
 from fastload.errors import ConversionError, StoreError
+from fastload.files import cache
 from fastload.files.names import Inner
 from fastload.remote.objects import Object
 from fastload.remote.uploads import Uploads
@@ -61,10 +62,12 @@ class StoreHold(target.Hold):
                 self.clear_local()
                 prefix.remove(prefix.unused())
             self.apart = prefix.has_index
-            if not self.at.is_plain(OWNER):
-                self.at.write(OWNER, secrets.token_hex(16).encode())
+            known = self.at.is_plain(OWNER)
+            owner = self.at.read(OWNER) if known else secrets.token_hex(16).encode()
             if not self.complete:
-                prefix.store.put(UNFINISHED, self.at.read(OWNER))
+                prefix.store.put(UNFINISHED, owner)
+            if not known:
+                self.at.write(OWNER, owner)
 
     def clear_local(self, *kept: str) -> None:
         for name in self.at.names():
@@ -193,7 +196,10 @@ def being_stored(
     created: list[str] = []
     try:
         with target.translated(hold.folder, needed, hold):
-            make_folders(os.path.dirname(hold.folder), created)
+            parent = os.path.dirname(hold.folder)
+            if cache.inside(hold.folder):
+                cache.make(parent).close()
+            make_folders(parent, created)
             with (
                 staging.private(hold.folder) as folder,
                 target.lock(folder, where=hold.where, kind=KIND),

@@ -25,7 +25,6 @@ from fastload.files.below import Folder
 from fastload.remote import by_obstore
 from fastload.sources.shard_index import SUM
 from tests.remote import s3
-from tests.remote.kill_release import converted
 
 PART = 20_000  # bytes of a part of an upload
 HOW = {"shard_bytes": 128 << 10, "shuffle": 5, "workers": 2}  # as `converted`
@@ -117,6 +116,8 @@ class Checks:
 
 
 def main() -> None:
+    from tests.remote.kill_release import converted
+
     kills = int(sys.argv[1]) if len(sys.argv) > 1 else 100
 
     def program(*arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":

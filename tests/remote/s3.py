@@ -20,8 +20,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-import pytest
-
 CODES = {"503": "SlowDown", "429": "SlowDown", "500": "InternalError", "403": "AccessDenied"}
 DROPPED = ("connection", "transfer-encoding", "date", "server", "content-length")
 
@@ -86,6 +84,8 @@ def answers(port: int, process: "subprocess.Popen[bytes]") -> None:
 @contextlib.contextmanager
 def serving(name: str = "images") -> Iterator[Bucket]:
     """An S3 server with one bucket, whose parts of uploads may be small."""
+    import pytest  # what is killed imports this file, and not pytest
+
     boto3 = pytest.importorskip("boto3", reason="needs moto's S3: pip install 'moto[s3]' flask")
     port = free_port()
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]

@@ -173,6 +173,22 @@ def test_what_the_store_says_of_a_shard(bucket, images, tmp_path, fault, kind, t
     assert not (tmp_path / "x").exists()
 
 
+def test_no_rights_to_write_at_all(bucket, images, cache):
+    """Before anything is made."""
+    with s3.faulty(bucket) as faulty:
+        faulty.faults = lambda method, *_: "403" if method == "PUT" else ""
+        got = refused(images, "s3://images/closed", storage_options=bucket.options(faulty.url))
+    assert got == (
+        StoreAccessError,
+        (
+            "s3://images/closed/.fastload-index.arrow: access is denied (403 Forbidden "
+            "AccessDenied); check the rights of the credentials"
+        ),
+    )
+    assert os.listdir(cache / "fastload" / "converting") == []
+    assert (cache / "fastload").stat().st_mode & 0o777 == 0o700
+
+
 def test_no_such_bucket(bucket, images):
     assert refused(images, "s3://no-such-bucket/a", storage_options=bucket.options()) == (
         StoreError,
