@@ -59,7 +59,7 @@ TOPICS = (
     ),
     Topic(
         "Stores and the web", "StoreError",
-        ("remote/", "sources/remote", "sources/staging", "loader/ahead"),
+        ("remote/", "sources/remote", "sources/staging", "loader/ahead", "conversion/store_prefix"),
         "The store refuses, does not answer, or has other objects than the data set's index says.",
         "Check the URL, the credentials and the region with the store's own tools. "
         "[remote.md](remote.md) tells what is tried again, and for how long.",
@@ -246,6 +246,7 @@ TOPICS = (
     Topic(
         "Targets of a conversion", "ConversionError",
         ("conversion/target", "conversion/stag", "conversion/parents", "conversion/job",
+         "conversion/store_target", "conversion/store_writer",
          "conversion/journal", "conversion/finished", "conversion/beton_writer",
          "conversion/folder_writer", "conversion/parquet_writer", "conversion/beton_samples"),
         "The target holds something already, cannot be written, or has no room; or samples are "

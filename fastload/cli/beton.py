@@ -41,7 +41,8 @@ def convert(source: str, target: str, choice: "Choice", arguments: Json) -> None
     from fastload.conversion.editing import Edits
     from fastload.conversion.interrupts import absorbed
 
-    refuse(**{"--shard-size": arguments["shard_size"] != "256M"})
+    changed = arguments["shard_size"] != "256M"
+    refuse(**{"--shard-size": changed, "--scratch": arguments["scratch"] is not None})
     edits = Edits(
         **{
             name: arguments[name]

@@ -22,6 +22,7 @@ from fastload.cli.convert_options import (
     Quality,
     Resume,
     Root,
+    Scratch,
     SeekStep,
     ShardSize,
     Shuffle,
@@ -52,7 +53,10 @@ def register(app: typer.Typer) -> None:
 def convert(
     source: Annotated[str, typer.Argument(metavar="SRC", help=SOURCE)],
     target: Annotated[
-        str, typer.Argument(metavar="DST", help="New or empty folder, or NAME.beton.")
+        str,
+        typer.Argument(
+            metavar="DST", help="New or empty folder, NAME.beton, or s3://…, gs://…, az://…."
+        ),
     ],
     to: To = None,
     read_as: From = None,
@@ -76,6 +80,7 @@ def convert(
     no_seek: NoSeek = False,
     overwrite: Overwrite = False,
     resume: Resume = False,
+    scratch: Scratch = None,
     mode: Mode = "keep",
     dry_run: DryRun = False,
     json_to: JsonTo = None,
@@ -92,12 +97,16 @@ def convert(
 
 def _convert(source: str, target: str, to: str, arguments: Json) -> None:
     """arguments: the command's, by name."""
+    from fastload.conversion.store_writer import check_url  # loads torch, which --help does not
+
+    check_url(target, to)
     choice = _choice(arguments)
     if to == "beton":
         beton.convert(source, target, choice, arguments)
         return
     from fastload.conversion import job  # here, so that `fastload --help` loads no torch
     from fastload.conversion.interrupts import absorbed
+    from fastload.remote.urls import public
 
     prepared = job.prepare(source, target, _options(to, arguments), choice)
     if arguments["dry_run"]:
@@ -109,7 +118,7 @@ def _convert(source: str, target: str, to: str, arguments: Json) -> None:
         meter("convert", len(prepared.reader), int(prepared.reader.sizes.sum())) as advance,
     ):
         summary = job.run(prepared, advance, absorbed)
-    emit_summary(target, summary, time.perf_counter() - begin, arguments["json_to"], to)
+    emit_summary(public(target), summary, time.perf_counter() - begin, arguments["json_to"], to)
 
 
 def _choice(arguments: Json) -> "Choice":
@@ -136,6 +145,7 @@ def _options(to: str, arguments: Json) -> "Options":
         "split",
         "mode",
         "resume",
+        "scratch",
     )
     edits = ("max_side", "quality", "strip_metadata", "apply_exif")
     try:

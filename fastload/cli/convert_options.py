@@ -125,6 +125,14 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the data s
 Resume = Annotated[
     bool, typer.Option("--resume", help="Go on with what an interrupted conversion has left.")
 ]
+Scratch = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DIR",
+        help="Of a DST in a store: where shards lie until they are uploaded, up to two of each "
+        "worker; default: the cache.",
+    ),
+]
 Mode = Annotated[
     str,
     typer.Option(

@@ -27,6 +27,7 @@ from fastload.conversion.keys import readable
 from fastload.conversion.parts import Bad
 from fastload.conversion.readers.base import Reader, stamp_of
 from fastload.conversion.readers.spans import spooled
+from fastload.conversion.store_writer import check_url
 from fastload.conversion.workers import Advance, Stop
 from fastload.errors import ConversionError, UsageError, grouped
 from fastload.files.below import PLAIN
@@ -72,11 +73,14 @@ def run(
 
     committing: as in job.run.
     """
+    check_url(where, "beton")
     _refuse_extras(reader, where, options)
     if options.shuffle is not None and reader.in_order:
         reader = spooled(reader)
     if options.resume and (
-        said := finished.found(where, _identity(reader, options), overwrite=options.overwrite)
+        said := finished.found(
+            finished.Local(where), _identity(reader, options), overwrite=options.overwrite
+        )
     ):
         return _already(said, on=options.transcode)
     with ExitStack() as at_the_end:
@@ -84,7 +88,9 @@ def run(
             reader, where, options, advance, lambda: at_the_end.enter_context(committing())
         )
         finished.note(
-            where, _identity(reader, options), {name: getattr(summary, name) for name in KEPT}
+            finished.Local(where),
+            _identity(reader, options),
+            {name: getattr(summary, name) for name in KEPT},
         )
     return summary
 

@@ -9,10 +9,11 @@ import contextlib
 import json
 import os
 import stat
+from typing import Protocol
 
 from fastload import _native
 from fastload.conversion.readers.base import stamp_of
-from fastload.errors import ConversionError
+from fastload.errors import ConversionError, StoreError
 from fastload.files import cache
 from fastload.spec import Json
 
@@ -20,32 +21,61 @@ VERSION = 1
 LARGEST = 1 << 16  # bytes of a file
 
 
-def note(where: str, job: Json, said: Json) -> None:
+class Place(Protocol):
+    """Where a target stands."""
+
+    @property
+    def shown(self) -> str:
+        """As messages name it."""
+
+    @property
+    def identity(self) -> bytes:
+        """Another one for each target."""
+
+    def stamp(self) -> str:
+        """Another one if a file of the target was added, removed, or changed as far as sizes and
+        times tell. Raises OSError where nothing is, StoreError.
+        """
+
+
+class Local:
+    """On the local disk."""
+
+    def __init__(self, where: str) -> None:
+        self.shown = where
+
+    @property
+    def identity(self) -> bytes:
+        return os.fsencode(os.path.realpath(self.shown))
+
+    def stamp(self) -> str:
+        return stamp(self.shown)
+
+
+def note(place: Place, job: Json, said: Json) -> None:
     """Keep it. said: what the user is told of the target.
 
     Where there is no cache, nothing is kept.
     """
-    with contextlib.suppress(OSError):
-        content = {"version": VERSION, "job": job, "target": stamp(where), "said": said}
-        cache.keep(record_path(where), json.dumps(content).encode())
+    with contextlib.suppress(OSError, StoreError):
+        content = {"version": VERSION, "job": job, "target": place.stamp(), "said": said}
+        cache.keep(record_path(place), json.dumps(content).encode())
 
 
-def found(where: str, job: Json, *, overwrite: bool) -> Json | None:
+def found(place: Place, job: Json, *, overwrite: bool) -> Json | None:
     """What was said of the target, if this very job made it and it is as it was; None: nothing is
     known of what stands there.
 
     Raises ConversionError where another job made it, unless it may be overwritten.
     """
-    if not os.path.lexists(where):
-        return None
     try:
-        content: Json = json.loads(cache.recall(record_path(where), LARGEST))
+        content: Json = json.loads(cache.recall(record_path(place), LARGEST))
         known, said = content["job"], content["said"]
         if (
             content["version"] != VERSION
             or type(known) is not dict
             or type(said) is not dict
-            or content["target"] != stamp(where)
+            or content["target"] != place.stamp()
         ):
             return None
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
@@ -54,17 +84,15 @@ def found(where: str, job: Json, *, overwrite: bool) -> Json | None:
     other = sorted(name for name in {*job, *known} if job.get(name) != known.get(name))
     if other and not overwrite:
         raise ConversionError(
-            f"{where}: was made with another {', '.join(other)}; give the same again, or "
+            f"{place.shown}: was made with another {', '.join(other)}; give the same again, or "
             "--overwrite to replace it"
         )
     return None if other else said
 
 
-def record_path(where: str) -> str:
+def record_path(place: Place) -> str:
     """The file of a target."""
-    return cache.path(
-        "converted", f"{_native.xxh3(os.fsencode(os.path.realpath(where))):016x}.json"
-    )
+    return cache.path("converted", f"{_native.xxh3(place.identity):016x}.json")
 
 
 def stamp(where: str) -> str:

@@ -17,6 +17,7 @@ from fastload.conversion import (
     plan,
     readers,
     seek_writer,
+    store_writer,
     transcoding,
     workers,
     writers,
@@ -34,6 +35,7 @@ from fastload.conversion.workers import Advance
 from fastload.conversion.writers import Catalog
 from fastload.errors import ConversionError, grouped
 from fastload.files.names import check_keys
+from fastload.remote import urls
 from fastload.sources.arrow import import_arrow
 from fastload.spec import Json
 from fastload.system.machine import usable_cores
@@ -72,16 +74,20 @@ def prepare(source: str, where: str, options: Options, choice: Choice = ANYTHING
 
     Raises SourceError, ConversionError, UsageError.
     """
-    import_arrow(where, ConversionError)
+    where = urls.local(where)
+    store_writer.store_url(where, options)
+    import_arrow(urls.public(where), ConversionError)
     refuse_nesting(source, where)
     return prepare_reader(readers.open_reader(source, choice), where, options)
 
 
 def prepare_reader(reader: Reader, where: str, options: Options) -> Job:
     """The same for samples that are no path: `readers.from_iterable`."""
-    import_arrow(where, ConversionError)
+    where = urls.local(where)
+    url, shown = store_writer.store_url(where, options), urls.public(where)
+    import_arrow(shown, ConversionError)
     if not len(reader):
-        raise ConversionError(f"{where}: the source holds no samples; give some")
+        raise ConversionError(f"{shown}: the source holds no samples; give some")
     check_keys(reader.where, reader.keys)
     if options.shuffle is not None and reader.in_order:
         reader = spooled(reader)
@@ -92,15 +98,25 @@ def prepare_reader(reader: Reader, where: str, options: Options) -> Job:
     )
     if options.extras == "keep":
         sizes = np.where(sizes > 0, sizes + reader.beside, sizes)
-    writer = writers.open_writer(where, reader, options)
+    writer: writers.Writer
+    if url is None:
+        writer = writers.open_writer(where, reader, options)
+    else:
+        writer = store_writer.open_writer(url, reader, options)
     parts = plan.make(reader.keys, sizes, options.shard_bytes, options.shuffle, writer.seek_step)
-    return Job(where, reader, parts, options, writer)
+    return Job(shown, reader, parts, options, writer)
 
 
 def refuse_nesting(source: str, where: str) -> None:
     """A target inside the source would become one of its classes."""
-    inner, outer = os.path.realpath(where), os.path.realpath(source)
-    if os.path.commonpath([inner, outer]) == outer:
+    where, source = urls.local(where), urls.local(source)
+    if urls.is_url(where) or urls.is_url(source):
+        where, source = urls.public(where), urls.public(source)
+        nested = f"{where}/".startswith(f"{source}/")
+    else:
+        inner, outer = os.path.realpath(where), os.path.realpath(source)
+        nested = os.path.commonpath([inner, outer]) == outer
+    if nested:
         raise ConversionError(f"{where}: lies in the source {source}; give a folder outside of it")
 
 
@@ -114,13 +130,18 @@ def run(
     interrupts, behind them all is done.
     """
     if job.options.resume and (
-        said := finished.found(job.where, identity(job), overwrite=job.options.overwrite)
+        said := finished.found(place(job), identity(job), overwrite=job.options.overwrite)
     ):
         return already(said, on=job.options.transcode)
     with ExitStack() as at_the_end:
-        summary = _converted(job, advance, lambda: at_the_end.enter_context(committing()))
-        finished.note(job.where, identity(job), {name: getattr(summary, name) for name in KEPT})
-    return summary
+        return _converted(job, advance, lambda: at_the_end.enter_context(committing()))
+
+
+def place(job: Job) -> finished.Place:
+    """Where the target stands."""
+    if isinstance(job.writer, store_writer.StoreWriter):
+        return job.writer.place
+    return finished.Local(job.where)
 
 
 def _converted(job: Job, advance: Advance, committing: Callable[[], None]) -> ConversionSummary:
@@ -131,23 +152,27 @@ def _converted(job: Job, advance: Advance, committing: Callable[[], None]) -> Co
         with closing(Journal(hold.journal, identity(job), resume=options.resume)) as journal:
             hold.strange = False
             done = earlier(job, journal, hold)
-            parts = write_parts(job, Noted(journal, hold), done, advance)
-            bad = tuple(
-                sorted((bad for part in parts for bad in part.bad), key=lambda bad: bad.sample)
-            )
-            check_bad(job, bad, parts)
+            with hold.settling():
+                parts = write_parts(job, Noted(journal, hold), done, advance)
+                bad = tuple(
+                    sorted((bad for part in parts for bad in part.bad), key=lambda bad: bad.sample)
+                )
+                check_bad(job, bad, parts)
             catalog = Catalog(job.reader.keys, job.reader.labels, job.reader.classes)
             committing()
             committed = writer.commit(
                 parts, catalog, lambda pairs: journal.append({"commit": pairs})
             )
-    return ConversionSummary(
-        sum(len(part.samples) for part in parts), len(job.reader.classes), committed.files,
-        committed.bytes, bad,
-        seek_writer.total(part.sidecar for part in parts if len(part.samples)),
-        transcoding.total((part.transcoding for part in parts), on=options.transcode),
-        sum(len(part.samples) for part in done.values()), committed.notes,
-    )  # fmt: skip
+        summary = ConversionSummary(
+            sum(len(part.samples) for part in parts), len(job.reader.classes), committed.files,
+            committed.bytes, bad,
+            seek_writer.total(part.sidecar for part in parts if len(part.samples)),
+            transcoding.total((part.transcoding for part in parts), on=options.transcode),
+            sum(len(part.samples) for part in done.values()), committed.notes,
+        )  # fmt: skip
+        # As long as the journal is there: a kill leaves one of both
+        finished.note(place(job), identity(job), {name: getattr(summary, name) for name in KEPT})
+    return summary
 
 
 def already(said: Json, *, on: bool) -> ConversionSummary:

@@ -1,7 +1,8 @@
 """How to convert."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from fastload.conversion import seek_writer
 from fastload.conversion.editing import UNCHANGED, Edits
@@ -36,6 +37,10 @@ class Options:
         split: What Parquet files are named after; None: train.
         mode: Of a .beton: "keep", or "raw", the pixels of all.
         resume: Go on with what an interrupted conversion left.
+        scratch: Of a target in a store: the folder for shards until they are uploaded, up to two
+            of each worker; None: in the user's cache.
+        storage_options: What the library that writes the store takes beside the URL.
+        deadline: Seconds for which a request to the store is tried again; None: 300.
 
     Raises:
         UsageError: An argument is out of its range.
@@ -60,6 +65,9 @@ class Options:
     split: str | None = None
     mode: str = "keep"
     resume: bool = False
+    scratch: str | None = None
+    storage_options: Mapping[str, object] | None = field(default=None, repr=False)
+    deadline: float | None = None
 
     def __post_init__(self) -> None:
         low, high = SHARD_LIMITS
@@ -100,3 +108,10 @@ class Options:
         if self.mode not in ("keep", "raw"):
             raise UsageError(f"mode: got {self.mode!r}, want 'keep' or 'raw'; choose one")
         seek_writer.check_step(self.seek_step)
+        self._check_deadline()
+
+    def _check_deadline(self) -> None:
+        if self.deadline is not None and self.deadline <= 0:
+            raise UsageError(
+                f"deadline: got {self.deadline}, want seconds, more than 0; leave it out for 300"
+            )

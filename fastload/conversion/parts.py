@@ -98,6 +98,7 @@ class Written:
         transcoding: What became of JPEGs that were rewritten.
         extras: [K], where the files beside each sample lie; or empty.
         names: Of all files, where a part is many.
+        objects: In a store: key and ETag of each of its files.
 
     Example:
         >>> from fastload.extending import StagedWriter, Written
@@ -122,6 +123,7 @@ class Written:
     transcoding: transcoding.Tally
     extras: tuple[tuple[Placed, ...], ...] = ()
     names: tuple[str, ...] = ()
+    objects: tuple[tuple[str, str], ...] = ()
 
 
 NUMBERS = {
@@ -161,6 +163,7 @@ def pack(part: Written) -> Json:
         "bad": part.bad,
         "extras": part.extras,
         "names": part.names,
+        "objects": part.objects,
         "sidecar": [os.path.basename(side.path), side.bytes, side.checksum, side.reasons],
         "seek": [_text(side.offset, "<i8"), _text(side.size, "<i8")],
         "transcoding": part.transcoding.pack(),
@@ -188,6 +191,7 @@ def unpack(said: Json, folder: str) -> Written:
         transcoding=transcoding.Tally.unpack(said["transcoding"]),
         extras=tuple(tuple(Placed(*each) for each in row) for row in said["extras"]),
         names=tuple(said["names"]),
+        objects=tuple((str(key), str(etag)) for key, etag in said.get("objects", ())),
     )
 
 

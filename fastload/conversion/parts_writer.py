@@ -40,9 +40,12 @@ class Noted:
     journal: Journal
     hold: Hold
 
-    def __call__(self, number: int, part: Written) -> None:
-        self.journal.append({"part": number, **parts.pack(part)})
-        self.hold.keep = True
+    def __call__(self, number: int, part: Written, stop: Stop) -> None:
+        def note(part: Written) -> None:
+            self.journal.append({"part": number, **parts.pack(part)})
+            self.hold.keep = True
+
+        self.hold.whole(number, part, note, stop.check)
 
 
 def write_parts(job: Job, note: Noted, done: dict[int, Written], advance: Advance) -> list[Written]:
@@ -65,7 +68,7 @@ def write_parts(job: Job, note: Noted, done: dict[int, Written], advance: Advanc
         )
         part = job.writer.write(number, maker, wanted)
         if wanted(maker):
-            note(number, part)
+            note(number, part, stop)
         return part
 
     def wanted(samples: Samples) -> bool:

@@ -112,6 +112,17 @@ class ShardsWriter:
         return is_intact(part)
 
     def commit(self, parts: Sequence[Written], catalog: Catalog, announce: Announce) -> Committed:
+        full, pairs, index = self.result(parts, catalog)
+        announce(pairs)
+        commits.commit(self.hold.into, pairs, index, bad_lines(all_bad(parts)))
+        return Committed(len(full), sum(part.bytes for part in full))
+
+    def result(
+        self, parts: Sequence[Written], catalog: Catalog
+    ) -> tuple[list[Written], list[tuple[str, str]], memoryview]:
+        """The parts that hold samples, the temporary and the final names of all files, the
+        index.
+        """
         full = [part for part in parts if len(part.samples)]
         names = [f"shard-{number:06d}.tar" for number in range(len(full))]
         pairs = [
@@ -128,9 +139,7 @@ class ShardsWriter:
         rewritten = transcoding.total((part.transcoding for part in full), on=self.transcode)
         count = sum(rewritten.images.values()) if rewritten.on else None
         index = index_writer.index_bytes(self.where, catalog, full, names, Extras(sidecars, count))
-        announce(pairs)
-        commits.commit(self.hold.into, pairs, index, bad_lines(all_bad(parts)))
-        return Committed(len(full), sum(part.bytes for part in full))
+        return full, pairs, index
 
 
 def open_writer(where: str, reader: Reader, options: Options) -> ShardsWriter:

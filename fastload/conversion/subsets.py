@@ -138,6 +138,8 @@ def write_all(
 
     inside: no link is followed in their places; committing: as in job.run.
     """
+    for where, _ in wanted:
+        local_only(where)
     with ExitStack() as at_the_end, ExitStack() as held:
         ready = [
             held.enter_context(_prepared(where, parts, overwrite=overwrite, inside=inside))

@@ -8,10 +8,11 @@ import errno
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from fastload.conversion.commits import JOURNAL, UNFINISHED, discard, is_part, take_back
 from fastload.conversion.parents import inner, make_folders, remove_folders
+from fastload.conversion.parts import Written
 from fastload.conversion.units import human
 from fastload.errors import ConversionError
 from fastload.files.below import DirEntry, Folder, opened
@@ -57,6 +58,24 @@ class Hold:
     @property
     def journal(self) -> DirEntry:
         return DirEntry(self.at, JOURNAL)
+
+    def whole(
+        self,
+        number: int,
+        part: Written,
+        note: Callable[[Written], None],
+        check: Callable[[], None],
+    ) -> None:
+        """Part `number` is on the disk: `note` it, from any thread, once it is where it stays.
+
+        check: asked while this waits; raises to give up.
+        """
+        note(part)
+
+    @contextlib.contextmanager
+    def settling(self) -> Iterator[None]:
+        """Around all calls of `whole`: all parts are noted when this ends, or given up."""
+        yield
 
     def stays(self, error: BaseException) -> bool:
         """Whether to leave the parts where they are.
@@ -146,10 +165,14 @@ def check_empty(where: str, *, overwrite: bool) -> None:
     """Refuse a folder that holds anything but an unfinished conversion or, with `overwrite`, a data
     set.
     """
-    names = os.listdir(where)
+    check_names(where, os.listdir(where), overwrite=overwrite)
+
+
+def check_names(where: str, names: Sequence[str], *, overwrite: bool, kind: str = "folder") -> None:
+    """The same of what lies there. kind: what `where` is."""
     if INDEX in names and not overwrite:
         raise ConversionError(
-            f"{where}: holds a data set already; give another folder, or --overwrite to replace it"
+            f"{where}: holds a data set already; give another {kind}, or --overwrite to replace it"
         )
     ours = INDEX in names or UNFINISHED in names
     foreign = sorted(
@@ -161,7 +184,7 @@ def check_empty(where: str, *, overwrite: bool) -> None:
         more = f" and {len(foreign) - 3} more" if len(foreign) > 3 else ""
         raise ConversionError(
             f"{where}: is not empty (holds {', '.join(map(repr, foreign[:3]))}{more}); give a new "
-            "or empty folder"
+            f"or empty {kind}"
         )
 
 
@@ -182,8 +205,13 @@ def locked(where: str, patience: float = 0) -> Iterator[Folder]:
 
 
 @contextlib.contextmanager
-def lock(folder: Folder, patience: float = 0) -> Iterator[None]:
-    """One conversion at a time; the lock goes with the process, so a killed one leaves none."""
+def lock(
+    folder: Folder, patience: float = 0, *, where: str = "", kind: str = "folder"
+) -> Iterator[None]:
+    """One conversion at a time; the lock goes with the process, so a killed one leaves none.
+
+    where: what the user calls it, and kind: what that is, if not the folder.
+    """
     until = time.monotonic() + patience
     try:
         while not locks.try_lock(folder.descriptor):
@@ -192,8 +220,8 @@ def lock(folder: Folder, patience: float = 0) -> Iterator[None]:
             time.sleep(0.01)
     except BlockingIOError:
         raise ConversionError(
-            f"{folder.path}: another conversion is writing there; wait for it or give another "
-            "folder"
+            f"{where or folder.path}: another conversion is writing there; wait for it or give "
+            f"another {kind}"
         ) from None
     except OSError:  # a file system without locks
         pass

@@ -2,13 +2,13 @@
 
 import importlib
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from fastload.errors import SourceError
 from fastload.remote.by_obstore import INSTALL
 from fastload.remote.failures import Cause, FailureError
-from fastload.remote.objects import Got, Object
+from fastload.remote.objects import Content, Got, Object
 from fastload.remote.urls import Url
 
 NEEDED = {"hf": ("fsspec", "huggingface_hub"), "memory": ("fsspec",)}
@@ -57,10 +57,28 @@ class Objects:
         for name, facts in found.items():
             yield Object(name.lstrip("/")[skipped:], int(facts["size"]), str(facts.get("ETag", "")))
 
-    def put(self, key: str, path: str) -> None:
+    def put(self, key: str, content: Content, step: Callable[[int], None]) -> None:
+        step(0)
         try:
             self.files.makedirs(self._path(key).rpartition("/")[0], exist_ok=True)
-            self.files.put_file(path, self._path(key))
+            if isinstance(content, str):
+                self.files.put_file(content, self._path(key))
+            else:
+                self.files.pipe_file(self._path(key), bytes(content))
+        except Exception as error:  # noqa: BLE001  of whichever library is below
+            raise _failure(error) from None
+
+    def copy(self, key: str, to: str) -> None:
+        try:
+            self.files.cp_file(self._path(key), self._path(to))
+        except Exception as error:  # noqa: BLE001  of whichever library is below
+            raise _failure(error) from None
+
+    def delete(self, key: str) -> None:
+        try:
+            self.files.rm_file(self._path(key))
+        except FileNotFoundError:
+            return
         except Exception as error:  # noqa: BLE001  of whichever library is below
             raise _failure(error) from None
 

@@ -12,10 +12,13 @@ from fastload.errors import ObjectChangedError, StoreAccessError, StoreError
 STATUS = re.compile(r"status code: (\d{3} [A-Za-z ]+?)(?::|$|\n)")
 CODE = re.compile(r"<Code>([A-Za-z]{1,64})</Code>")
 SKIP = {"s3": "AWS_SKIP_SIGNATURE", "gs": "GOOGLE_SKIP_SIGNATURE", "az": "AZURE_SKIP_SIGNATURE"}
+HTTP = {"s3": "AWS_ALLOW_HTTP", "gs": "GOOGLE_ALLOW_HTTP", "az": "AZURE_ALLOW_HTTP"}
 EXPIRED = ("ExpiredToken", "InvalidToken", "TokenRefreshRequired", "RequestExpired")
 REFUSED = ("InvalidAccessKeyId", "SignatureDoesNotMatch", "RequestTimeTooSkewed")
 REGION = ("PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException")
 BUCKET = ("NoSuchBucket", "ContainerNotFound", "InvalidBucketName")
+# Of requests that did not arrive as they were sent, whatever their status
+AGAIN = ("RequestTimeout", "SlowDown", "IncompleteBody", "BadDigest", "XAmzContentSHA256Mismatch")
 
 
 class Cause(Enum):
@@ -28,6 +31,7 @@ class Cause(Enum):
     REGION = "another region"
     CHANGED = "another object than before"
     KEY = "a key that no file can have"
+    HTTP = "an endpoint that is not encrypted, and not allowed"
     NO_RANGES = "the server sends whole objects only"
     BUSY = "the server asks for patience"
     NETWORK = "no answer, or half of one"
@@ -47,6 +51,22 @@ class FailureError(Exception):
         self.cause, self.said = cause, said
 
 
+BY_CODE = (
+    (Cause.BUCKET, BUCKET),
+    (Cause.CREDENTIALS, (*EXPIRED, *REFUSED)),
+    (Cause.REGION, REGION),
+    (Cause.BUSY, AGAIN),
+)
+BY_KIND = {
+    "FileNotFoundError": Cause.MISSING,
+    "NotFoundError": Cause.MISSING,
+    "PermissionDeniedError": Cause.DENIED,
+    "UnauthenticatedError": Cause.CREDENTIALS,
+    "PreconditionError": Cause.CHANGED,
+    "NotSupportedError": Cause.NO_RANGES,
+}
+
+
 def of_obstore(error: Exception) -> FailureError:
     """What obstore has raised."""
     kind, text = type(error).__name__, str(error)
@@ -57,25 +77,19 @@ def of_obstore(error: Exception) -> FailureError:
 
 def _cause(kind: str, text: str, said: str) -> Cause:
     number = said[:3]
-    if any(code in said for code in BUCKET):
-        return Cause.BUCKET
-    if any(code in said for code in (*EXPIRED, *REFUSED)) or kind == "UnauthenticatedError":
-        return Cause.CREDENTIALS
-    if any(code in said for code in REGION) or "without LOCATION" in text:
+    for cause, codes in BY_CODE:
+        if any(code in said for code in codes):
+            return cause
+    if "without LOCATION" in text:
         return Cause.REGION
     if "169.254." in text or "metadata.google" in text or "redential" in text.partition("\n")[0]:
         return Cause.CREDENTIALS
     if kind == "InvalidPathError" or "invalid path" in text:
         return Cause.KEY
-    by_kind = {
-        "FileNotFoundError": Cause.MISSING,
-        "NotFoundError": Cause.MISSING,
-        "PermissionDeniedError": Cause.DENIED,
-        "PreconditionError": Cause.CHANGED,
-        "NotSupportedError": Cause.NO_RANGES,
-    }
-    if kind in by_kind:
-        return by_kind[kind]
+    if "builder error" in text:
+        return Cause.HTTP
+    if kind in BY_KIND:
+        return BY_KIND[kind]
     if number in ("408", "425", "429") or number.startswith("5"):
         return Cause.BUSY
     if number == "416":  # shorter than the index says
@@ -89,10 +103,11 @@ def _plain(text: str) -> str:
     return re.sub(r"\S*://\S*", "…", line)[:120] or "no answer"
 
 
-def typed(failure: FailureError, scheme: str, where: str) -> StoreError:
+def typed(failure: FailureError, scheme: str, where: str, *, writes: bool = False) -> StoreError:
     """The error that users get. where: the object, as it is shown."""
     said, skip = failure.said, SKIP.get(scheme.removesuffix("a"), "")
-    public = f", or set {skip}=true for public data" if skip else ""
+    public = f", or set {skip}=true for public data" if skip and not writes else ""
+    what = "written" if writes else "read"
     errors = {
         Cause.MISSING: StoreError(
             f"{where}: is not there ({said}); check the URL, or restore the object"
@@ -116,11 +131,15 @@ def typed(failure: FailureError, scheme: str, where: str) -> StoreError:
         Cause.KEY: StoreError(
             f"{where}: has a key that cannot be a file's name; rename the object"
         ),
+        Cause.HTTP: StoreError(
+            f"{where}: no request can be made ({said}); check the endpoint; one of http:// needs "
+            f"{HTTP.get(scheme.removesuffix('a'), 'allow_http')}=true"
+        ),
         Cause.NO_RANGES: StoreError(
             f"{where}: the server sends no ranges of bytes; use one that does, such as nginx"
         ),
     }
-    unknown = StoreError(f"{where}: cannot be read ({said}); check the store and the URL")
+    unknown = StoreError(f"{where}: cannot be {what} ({said}); check the store and the URL")
     error = errors.get(failure.cause, unknown)
     error.missing = failure.cause is Cause.MISSING
     return error

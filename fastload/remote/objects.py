@@ -1,6 +1,6 @@
-"""Objects, and what a library that reads a store has to do."""
+"""Objects, and what a library that reads and writes a store has to do."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol
 
 
@@ -21,6 +21,10 @@ class Got(NamedTuple):
     first_s: float  # until the first byte came
 
 
+# A local file's path, or bytes: what becomes an object
+Content = str | bytes | memoryview
+
+
 class Backend(Protocol):
     """A library that reads one store; each call is one request, and raises FailureError."""
 
@@ -30,5 +34,14 @@ class Backend(Protocol):
     def list(self, prefix: str) -> Iterator[Object]:
         """All below it, in any order."""
 
-    def put(self, key: str, path: str) -> None:
-        """Write a local file, in parts where it is large; it is visible when it is whole."""
+    def put(self, key: str, content: Content, step: Callable[[int], None]) -> None:
+        """Write an object, in parts where it is large; it is visible when it is whole.
+
+        step: is told the bytes of each part before it is sent, and raises to give up.
+        """
+
+    def copy(self, key: str, to: str) -> None:
+        """An object once more, within the store."""
+
+    def delete(self, key: str) -> None:
+        """One that is not there is no failure."""

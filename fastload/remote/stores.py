@@ -1,4 +1,5 @@
-"""Stores: objects below a URL, read in ranges of bytes, tried again where that may help.
+"""Stores: objects below a URL, read in ranges of bytes and written whole, tried again where that
+may help.
 
 obstore (Rust's object_store) reads S3, GCS, Azure and web servers, fsspec the rest. Credentials are
 the library's own business: its environment variables, files and roles.
@@ -17,7 +18,7 @@ from typing import TypeVar
 from fastload.errors import StoreError, StoreTimeoutError
 from fastload.remote import failures
 from fastload.remote.failures import Cause, FailureError
-from fastload.remote.objects import Backend, Got, Object
+from fastload.remote.objects import Backend, Content, Got, Object
 from fastload.remote.traffic import Throttle, Traffic
 from fastload.remote.urls import OBSTORE, Url
 
@@ -116,11 +117,36 @@ class Store:
             )
         return objects
 
-    def put(self, key: str, path: str) -> None:
-        """Write a local file as an object. Raises StoreError."""
-        self._tried(self.shown(key), lambda: self.backend.put(key, path))
+    def put(self, key: str, content: Content, given_up: Callable[[], bool] = bool) -> None:
+        """Write an object: a local file by its path, or bytes. Raises StoreError, and OSError of
+        the file.
 
-    def _tried(self, where: str, ask: Callable[[], T], given_up: Callable[[], bool] = bool) -> T:
+        given_up: asked between parts and tries; GivenUpError if so.
+        """
+
+        def step(size: int) -> None:
+            _pause(self.throttle.delay(size), given_up)
+
+        self._tried(
+            self.shown(key), lambda: self.backend.put(key, content, step), given_up, writes=True
+        )
+
+    def copy(self, key: str, to: str) -> None:
+        """An object once more, by the store itself. Raises StoreError."""
+        self._tried(self.shown(to), lambda: self.backend.copy(key, to), writes=True)
+
+    def delete(self, key: str) -> None:
+        """One that is not there is no error. Raises StoreError."""
+        self._tried(self.shown(key), lambda: self.backend.delete(key), writes=True)
+
+    def _tried(
+        self,
+        where: str,
+        ask: Callable[[], T],
+        given_up: Callable[[], bool] = bool,
+        *,
+        writes: bool = False,
+    ) -> T:
         if os.getpid() != self.process:  # the libraries' threads did not come along
             raise StoreError(
                 f"{where}: is asked for in a forked process, which no library of a store allows; "
@@ -132,18 +158,28 @@ class Store:
                 return ask()
             except FailureError as failure:
                 tries += 1
+                if writes and tries == 1:  # a large file may have taken longer than that to fail
+                    begin = time.monotonic()
                 left = self.deadline - (time.monotonic() - begin)
                 if not failure.cause.passes:
-                    raise failures.typed(failure, self.url.scheme, where) from None
+                    raise failures.typed(failure, self.url.scheme, where, writes=writes) from None
                 if left <= 0:
-                    raise StoreTimeoutError(
-                        f"{where}: nothing whole came within {self.deadline:g} s ({tries} tries, "
-                        f"the last: {failure.said}); check the store, or give a longer deadline"
-                    ) from None
+                    raise self._late(where, tries, failure.said, writes=writes) from None
             self.traffic.count(retries=1)
             # Some wait less: those that failed at once do not all come again at once
             _pause(min(left, pause * random.uniform(0.5, 1.0)), given_up)
             pause = min(2 * pause, LONGEST_PAUSE)
+
+    def _late(self, where: str, tries: int, said: str, *, writes: bool) -> StoreTimeoutError:
+        if writes:
+            return StoreTimeoutError(
+                f"{where}: was not taken within {self.deadline:g} s ({tries} tries, the last: "
+                f"{said}); check the store, and go on with --resume"
+            )
+        return StoreTimeoutError(
+            f"{where}: nothing whole came within {self.deadline:g} s ({tries} tries, the last: "
+            f"{said}); check the store, or give a longer deadline"
+        )
 
 
 def _pause(seconds: float, given_up: Callable[[], bool]) -> None:

@@ -17,6 +17,8 @@ from fastload.remote.objects import Object
 from fastload.remote.stores import Store
 from fastload.remote.urls import Url, is_url, local, parse
 from fastload.sources import remote
+from fastload.sources.shard_index import INDEX, SUM
+from fastload.sources.shards import TEMPORARY
 
 TRIES = 3  # of a shard that came with another checksum
 MOST_OBJECTS = 2_000_000  # of a listing; more of them want shards
@@ -122,6 +124,11 @@ def _found(url: Url, settings: Settings) -> tuple[Store, list[Object], str]:
     objects = sorted(each for each in store.list(most=MOST_OBJECTS) if not each.key.endswith("/"))
     if not objects:
         raise StoreError(f"{url.shown}: holds no objects; check the URL")
+    if any(each.key == TEMPORARY + INDEX for each in objects):
+        raise SourceError(
+            f"{url.shown}: shards without {SUM}, so a conversion did not finish; run fastload "
+            "convert again"
+        )
     for each in objects:
         if wrong := name_problem(each.key):
             raise NameRefusedError(f"{url.shown}: key {shown(each.key)} {wrong}; rename it")

@@ -76,7 +76,7 @@ def test_of_another_job_or_of_a_changed_target_it_is_an_error(small, tmp_path, c
 
 def test_what_is_kept_of_a_target_is_believed_only_from_its_owner(small, tmp_path, capfd, tools):
     tools.convert(small, tmp_path / "out")
-    place = Path(finished.record_path(str(tmp_path / "out")))
+    place = Path(finished.record_path(finished.Local(str(tmp_path / "out"))))
     content = place.read_bytes()
     for bad in (
         b"",

@@ -1,10 +1,7 @@
 """Servers of others: moto's S3, and nginx. And what other formats and verbs make of a URL."""
 
 import shutil
-import socket
 import subprocess
-import sys
-import time
 
 import pytest
 
@@ -14,7 +11,9 @@ from fastload.conversion.readers import open_reader
 from fastload.errors import SourceError, StoreAccessError, StoreError
 from fastload.remote.stores import Store
 from fastload.remote.urls import parse
+from tests.remote import s3 as s3_server
 from tests.remote.conftest import IMAGES, OPS, batches
+from tests.remote.s3 import answers, free_port
 
 NGINX = """
 daemon off; master_process off; pid {root}/nginx.pid; error_log {root}/error.log;
@@ -27,54 +26,20 @@ http {{
 """
 
 
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
-
-
-def answers(port: int, process: "subprocess.Popen[bytes]") -> None:
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-        except OSError:
-            assert process.poll() is None, "the server has ended"
-            time.sleep(0.05)
-        else:
-            return
-
-
 @pytest.fixture(scope="module")
 def s3(shards):
     """The settings of an S3 server that has the data set in bucket `images`."""
-    boto3 = pytest.importorskip("boto3", reason="needs moto's S3: pip install 'moto[s3]' flask")
-    port = free_port()
-    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(command, **quiet) as process:
-        try:
-            answers(port, process)
-            endpoint = f"http://127.0.0.1:{port}"
-            options = {
-                "endpoint": endpoint, "region": "us-east-1", "access_key_id": "me",
-                "secret_access_key": "hidden", "client_options": {"allow_http": True},
-            }  # fmt: skip
-            client = boto3.client(
-                "s3", endpoint_url=endpoint, region_name="us-east-1", aws_access_key_id="me",
-                aws_secret_access_key="hidden",
-            )  # fmt: skip
-            client.create_bucket(Bucket="images")
-            store = Store(parse("s3://images/some sets/%41"), options)
-            for file in shards.iterdir():
-                store.put(file.name, str(file))
-            for number in range(4):
-                file = shards.parent / "images" / f"class-{number % 3}" / f"{number:03}.jpg"
-                key = f"folder/{file.parent.name}/{file.name}"
-                Store(parse("s3://images"), options).put(key, str(file))
-            client.put_object(Bucket="images", Key="evil/../x.jpg", Body=b"x")
-            yield options
-        finally:
-            process.kill()
+    with s3_server.serving("images") as bucket:
+        options = bucket.options()
+        store = Store(parse("s3://images/some sets/%41"), options)
+        for file in shards.iterdir():
+            store.put(file.name, str(file))
+        for number in range(4):
+            file = shards.parent / "images" / f"class-{number % 3}" / f"{number:03}.jpg"
+            key = f"folder/{file.parent.name}/{file.name}"
+            Store(parse("s3://images"), options).put(key, str(file))
+        bucket.put("evil/../x.jpg", b"x")
+        yield options
 
 
 def test_shards_in_s3(s3, shards, tmp_path):
