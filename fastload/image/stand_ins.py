@@ -5,6 +5,8 @@ covers the JPEG, and whatever the library itself gives or raises for all else.
 import functools
 import io
 import struct
+import threading
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
@@ -34,9 +36,11 @@ ORIENTATION, UPRIGHT = 274, (3, 1, 1)  # EXIF's number of it; one number of 16 b
 HEAD = 1 << 16  # bytes, which is more than a segment has
 
 
-def decoded(data: Pixels, make: Callable[[int, int], Pixels], *, bgr: bool = False) -> bool:
+def decoded(
+    data: Pixels, make: Callable[[int, int], Pixels], path: str = "", *, bgr: bool = False
+) -> bool:
     """Decode a JPEG of three components into what `make(height, width)` gives, uint8 [H, W, 3];
-    False: it is the library's.
+    False: it is the library's. path: of its file, if it is known.
     """
     status, own, height, width, _ = _native.image_header(data)
     if status != _native.OK or not own or height * width > MOST or _factors(data) not in USUAL:
@@ -44,7 +48,7 @@ def decoded(data: Pixels, make: Callable[[int, int], Pixels], *, bgr: bool = Fal
     box = whole((width, height))
     try:
         seeking.pixels(
-            data, scale=1, crop=box, size=(width, height), box=box, window=box, flip=False,
+            data, path, scale=1, crop=box, size=(width, height), box=box, window=box, flip=False,
             filter="nearest", order=PASS_ORDER, channels=3, filler=255, library=False,
             out=make(height, width), bgr=bgr,
         )  # fmt: skip
@@ -92,11 +96,37 @@ def torchvision_decoder(original: Call, active: Callable[[], bool]) -> Call:
             out: Pixels = images[0].numpy()
             return out
 
-        if mode in (UNCHANGED, RGB) and decoded(data.contiguous().numpy(), make):
+        path = _opened.path_of(data)
+        if mode in (UNCHANGED, RGB) and decoded(data.contiguous().numpy(), make, path):
             return images[0].permute(2, 0, 1)  # as torchvision's lies in memory, too
         return original(data, mode, turned)
 
     return decode
+
+
+class _Opened(threading.local):
+    """What torchvision has read last in this thread, and from where: its decoder gets no path."""
+
+    data: weakref.ref[torch.Tensor] | None = None
+    path = ""
+
+    def path_of(self, data: torch.Tensor) -> str:
+        return self.path if self.data is not None and self.data() is data else ""
+
+
+_opened = _Opened()
+
+
+def torchvision_reader(original: Call, active: Callable[[], bool]) -> Call:
+    """`torch.ops.image.read_file`, which torchvision.io calls before it decodes."""
+
+    def read_file(*args: Any, **kwargs: Any) -> Any:
+        data = original(*args, **kwargs)
+        if active() and len(args) == 1 and type(args[0]) is str and type(data) is torch.Tensor:
+            _opened.data, _opened.path = weakref.ref(data), args[0]
+        return data
+
+    return read_file
 
 
 def opencv_imdecode(original: Call, active: Callable[[], bool]) -> Call:
@@ -124,14 +154,14 @@ def opencv_imread(original: Call, active: Callable[[], bool]) -> Call:
                 data = np.fromfile(args[0], np.uint8)
             except (OSError, ValueError):
                 return original(*args)
-            image = _by_flags(data, args[1] if len(args) > 1 else COLOR)
+            image = _by_flags(data, args[1] if len(args) > 1 else COLOR, args[0])
             return original(*args) if image is None else image
         return original(*args, **kwargs)
 
     return imread
 
 
-def _by_flags(data: Pixels, flags: Any) -> Pixels | None:
+def _by_flags(data: Pixels, flags: Any, path: str = "") -> Pixels | None:
     """The image as OpenCV's flags ask for it; None: by OpenCV."""
     if type(flags) is not int or flags & ~IGNORE_ORIENTATION not in (COLOR, COLOR_RGB):
         return None
@@ -143,7 +173,7 @@ def _by_flags(data: Pixels, flags: Any) -> Pixels | None:
         images.append(np.empty((height, width, 3), np.uint8))
         return images[0]
 
-    if not len(data) or not decoded(data, make, bgr=not flags & COLOR_RGB):
+    if not len(data) or not decoded(data, make, path, bgr=not flags & COLOR_RGB):
         return None
     return images[0]
 
