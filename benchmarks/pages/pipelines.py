@@ -22,6 +22,7 @@ from benchmarks.pages.pipelines_table import PIPELINES
 from benchmarks.pages.wrapping import wrapped
 from benchmarks.report import row
 from benchmarks.report.table import footnote
+from fastload.loader import tiers
 from fastload.lowering.arrays import ARRAYS
 from fastload.lowering.folders import FILES
 
@@ -31,6 +32,7 @@ Public training and evaluation pipelines, as `fastload.DataLoader` takes them wi
 changed. Four columns say what they gain:
 
 - *tier*. **1**: the native engine. **2** and **3**: PyTorch's own engine, with the same batches.
+  `loader.explain()` says which one a loader is in, what that gains, and what would lift it.
 - *runs natively*. **all**: threads of the native engine, with the pixels that torchvision and timm
   give on PIL images for the same draws (tests/lowering/test_pipelines.py). Else what stands here is
   native in PyTorch's workers: [the decoding](images.md#in-a-dataloader) of the JPEGs that the
@@ -45,10 +47,10 @@ Generated: `python -m benchmarks pipelines`.
 | pipeline | source | px | tier | runs natively | times PyTorch | why not all |
 |---|---|---|---|---|---|---|
 """
-MEASURED = """
-fastload has seen the folder once, in its first epoch, and collected its
-[seek index](how-decoding-works.md). {facts}
-"""
+MEASURED = (
+    "fastload has seen the folder once, in its first epoch, and collected its "
+    "[seek index](how-decoding-works.md). {facts}"
+)
 READ = """
 ## Data sets that are read natively
 
@@ -102,8 +104,21 @@ def page() -> str:
     named = sorted({*ARRAYS, *(name for finders in FILES.values() for name in finders)})
     listed = ", ".join(f"`{name}`" for name in named if name != "ImageDataset")
     named_all = f"torchvision's {listed}, timm's `ImageDataset` of a folder"
-    how = wrapped(MEASURED.format(facts=footnote(measured))) + "\n" if measured else ""
+    said = (MEASURED.format(facts=footnote(measured)), ranges()) if measured else ()
+    how = "".join(f"\n{wrapped(paragraph)}\n" for paragraph in said)
     return HEAD + lines + how + READ + wrapped(DATA_SETS.format(datasets=named_all)) + NOTES
+
+
+def ranges() -> str:
+    """The table's rates, by tier: as `DataLoader.explain` says them."""
+    said = "; ".join(
+        f"tier {tier}: {gain.range}"
+        + (f", {gain.middle} in the middle" if gain.pipelines > 1 else "")
+        + f" ({gain.pipelines} measured)"
+        for tier, gain in sorted(tiers.GAINS.items())
+    )
+    small = "; ".join(f"tier {tier}: {gain.range}" for tier, gain in tiers.GAINS_IN_MEMORY.items())
+    return f"From the lowest to the highest: {said}. Images of CIFAR's size are apart ({small})."
 
 
 def times(one: row.Row) -> str:

@@ -143,7 +143,8 @@ def inside(file: str, top: str = "") -> bool:
     return os.path.abspath(file).startswith(os.path.join(os.path.abspath(top or path()), ""))
 
 
-def _me() -> int:
+def user() -> int:
+    """The number of whoever runs this process."""
     return os.geteuid() if hasattr(os, "geteuid") else 0  # whom Windows says all files are of
 
 
@@ -152,7 +153,7 @@ def _wrong(at: str, top: str) -> str:
 
     Only the whole cache may be a link, of the user's own, to a folder of the user's own.
     """
-    mine, link = _me(), os.lstat(at)
+    mine, link = user(), os.lstat(at)
     if stat.S_ISLNK(link.st_mode) and at != top:
         return "is a link (want a folder)"
     facts = os.stat(at)
@@ -169,7 +170,7 @@ def _wrong(at: str, top: str) -> str:
 
 def _foreign(folder: str) -> str:
     """What another user put into a folder that was open to them once, or nothing."""
-    mine = _me()
+    mine = user()
     with os.scandir(folder) as entries:
         other = next(
             (entry.name for entry in entries if entry.stat(follow_symlinks=False).st_uid != mine),

@@ -1,6 +1,7 @@
 """The bytes of one JPEG, from which all lazy images of it are made."""
 
 import io
+import os
 import threading
 from typing import Any
 
@@ -20,8 +21,11 @@ class Encoded:
     for more (TenCrop, several views), so then the whole is decoded, once, and kept.
     """
 
-    def __init__(self, data: bytes, scale: int, mode: str, size: tuple[int, int]) -> None:
+    def __init__(
+        self, data: bytes, scale: int, mode: str, size: tuple[int, int], path: str = ""
+    ) -> None:
         self.data, self.scale, self.mode, self.size = data, scale, mode, size
+        self.path = path  # of its file, if it is one
         self.lock = threading.RLock()
         self._begun = False
         self._whole: Image.Image | None = None
@@ -58,9 +62,9 @@ class Encoded:
         full: Floats = whole(cut.cropped)
         try:
             pixels = seeking.pixels(
-                self.data, scale=self.scale, crop=cut.crop, size=size, box=cut.box or full,
-                window=cut.shown, flip=cut.mirrored, filter=cut.filter, order=PASS_ORDER,
-                channels=channels, filler=cut.filler, library=False,
+                self.data, self.path, scale=self.scale, crop=cut.crop, size=size,
+                box=cut.box or full, window=cut.shown, flip=cut.mirrored, filter=cut.filter,
+                order=PASS_ORDER, channels=channels, filler=cut.filler, library=False,
             )  # fmt: skip
         except ValueError:
             return None
@@ -72,3 +76,11 @@ class Encoded:
             image.draft(None, (image.width // self.scale, image.height // self.scale))
         image.load()
         return image
+
+
+def path_of(image: Any) -> str:
+    """Of the file that Pillow has opened as an image; "" where it is none, or is not known."""
+    path = image.filename
+    if not path and type(image.fp) is io.BufferedReader:  # which the program has opened
+        path = image.fp.name
+    return os.fsdecode(path) if type(path) in (str, bytes) else ""

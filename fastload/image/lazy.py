@@ -18,7 +18,7 @@ from PIL.JpegImagePlugin import JpegImageFile
 
 from fastload import _native
 from fastload.image.cut import Cut, whole
-from fastload.image.encoded import Encoded
+from fastload.image.encoded import Encoded, path_of
 
 # Where Pillow keeps an image's memory behind a property, which a subclass can make: since 11.1.
 SUPPORTED = isinstance(vars(Image.Image).get("im"), property)
@@ -252,7 +252,7 @@ def _encoded(image: OpenedJpeg) -> Encoded | None:
     size = -(-width // scale), -(-height // scale)
     if not own or size != image.size or {1: "L", 3: "RGB"}[components] != image.mode:
         return None
-    return Encoded(data, scale, image.mode, image.size)
+    return Encoded(data, scale, image.mode, image.size, path_of(image))
 
 
 def _bytes(file: Any) -> bytes:

@@ -30,13 +30,13 @@ def forget() -> None:
     _now.clear()
 
 
-def pixels(data: Any, **how: Any) -> Pixels:
-    """As `_native.image_pixels`."""
+def pixels(data: Any, path: str = "", **how: Any) -> Pixels:
+    """As `_native.image_pixels`. path: of the file that the data are of, if it is known."""
     contents = _now[-1] if _now and len(data) >= SMALL else None
     if contents is None:
         return _native.image_pixels(data, **how)[0]
     key = _native.xxh3(data)
-    known = contents.find(key)
+    known = contents.find(key, path, len(data))
     collect = contents.collects and known != b""
     out, made = _native.image_pixels(data, **how, seek=(key, known or b"", collect))
     if made is not None:

@@ -4,15 +4,18 @@ covers the JPEG, and whatever the library itself gives or raises for all else.
 
 import functools
 import io
+import os
 import struct
+import threading
+import weakref
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
 from PIL import Image
 
-from fastload import _native
+from fastload.files.opening import no_wait
 from fastload.image import seeking
 from fastload.image.cut import whole
 from fastload.spec import Pixels
@@ -23,6 +26,7 @@ Wrap: TypeAlias = Callable[[Call, Callable[[], bool]], Call]  # original, whethe
 MOST = 1 << 26  # px; whether larger ones are decoded is the library's own question
 UNCHANGED, RGB = 0, 3  # torchvision's modes in which three components stay three
 # Markers of JPEG: frame headers lie in a range with three others; a fill byte comes before a marker
+BEGIN = b"\xff\xd8"
 FRAMES, NO_FRAMES, FILL = (0xC0, 0xCF), (0xC4, 0xC8, 0xCC), 0xFF
 APP1, SCAN = 0xE1, 0xDA  # of EXIF; of what follows the header
 # Sampling of three components: 4:4:4, 4:2:2, 4:2:0. Where colours are subsampled in another way,
@@ -34,17 +38,20 @@ ORIENTATION, UPRIGHT = 274, (3, 1, 1)  # EXIF's number of it; one number of 16 b
 HEAD = 1 << 16  # bytes, which is more than a segment has
 
 
-def decoded(data: Pixels, make: Callable[[int, int], Pixels], *, bgr: bool = False) -> bool:
+def decoded(
+    data: Pixels, make: Callable[[int, int], Pixels], path: str = "", *, bgr: bool = False
+) -> bool:
     """Decode a JPEG of three components into what `make(height, width)` gives, uint8 [H, W, 3];
-    False: it is the library's.
+    False: it is the library's. path: of its file, if it is known.
     """
-    status, own, height, width, _ = _native.image_header(data)
-    if status != _native.OK or not own or height * width > MOST or _factors(data) not in USUAL:
+    frame = _frame(data.data)
+    if frame is None or frame.height * frame.width > MOST or frame.factors not in USUAL:
         return False
+    height, width, _ = frame
     box = whole((width, height))
-    try:
+    try:  # it reads the header by rules of its own, and takes no other size
         seeking.pixels(
-            data, scale=1, crop=box, size=(width, height), box=box, window=box, flip=False,
+            data, path, scale=1, crop=box, size=(width, height), box=box, window=box, flip=False,
             filter="nearest", order=PASS_ORDER, channels=3, filler=255, library=False,
             out=make(height, width), bgr=bgr,
         )  # fmt: skip
@@ -53,29 +60,54 @@ def decoded(data: Pixels, make: Callable[[int, int], Pixels], *, bgr: bool = Fal
     return True
 
 
-def _segments(data: Pixels) -> Iterator[tuple[int, int]]:
-    """Codes of the segments of a JPEG's header, and where their contents begin.
-
-    data: with a header that was read already.
+def _segments(data: memoryview) -> Iterator[tuple[int, int]]:
+    """Codes of the segments of a JPEG's header, and where their contents begin; nothing of what is
+    no JPEG.
     """
-    at = 2
-    while at + 10 < len(data):
-        code = int(data[at + 1])
+    at = len(BEGIN)
+    if data[:at] != BEGIN:
+        return
+    while at + 10 < len(data) and data[at] == FILL:
+        code = data[at + 1]
         if code == FILL:
             at += 1
             continue
         if code == SCAN:
             return
         yield code, at + 4
-        at += 2 + int(data[at + 2]) * 256 + int(data[at + 3])
+        at += 2 + data[at + 2] * 256 + data[at + 3]
 
 
-def _factors(data: Pixels) -> tuple[int, ...]:
-    """The sampling factors of each component, as a JPEG's frame header has them."""
+class _Frame(NamedTuple):
+    height: int  # px
+    width: int
+    factors: tuple[int, ...]  # of sampling, of each component
+
+
+def _frame(data: memoryview) -> _Frame | None:
+    """What a JPEG's frame header says."""
     for code, at in _segments(data):
         if FRAMES[0] <= code <= FRAMES[1] and code not in NO_FRAMES:
-            return tuple(data[at + 7 : at + 7 + 3 * int(data[at + 5]) : 3].tolist())
-    return ()
+            height, width = struct.unpack_from(">HH", data, at + 1)
+            return _Frame(height, width, tuple(data[at + 7 : at + 7 + 3 * data[at + 5] : 3]))
+    return None
+
+
+def _jpeg(path: str) -> Pixels | None:
+    """The bytes of a JPEG file; None for any other, and where they cannot be read."""
+    try:
+        file = no_wait(path, os.O_RDONLY)
+    except (OSError, ValueError):
+        return None
+    try:
+        if os.pread(file, len(BEGIN), 0) != BEGIN:
+            return None
+        data = np.empty(os.fstat(file).st_size, np.uint8)
+        return data if os.readv(file, [data.data]) == len(data) else None
+    except OSError:
+        return None
+    finally:
+        os.close(file)
 
 
 def torchvision_decoder(original: Call, active: Callable[[], bool]) -> Call:
@@ -92,11 +124,41 @@ def torchvision_decoder(original: Call, active: Callable[[], bool]) -> Call:
             out: Pixels = images[0].numpy()
             return out
 
-        if mode in (UNCHANGED, RGB) and decoded(data.contiguous().numpy(), make):
+        path = _opened.path_of(data)
+        if mode in (UNCHANGED, RGB) and decoded(data.contiguous().numpy(), make, path):
             return images[0].permute(2, 0, 1)  # as torchvision's lies in memory, too
         return original(data, mode, turned)
 
     return decode
+
+
+class _Opened(threading.local):
+    """What torchvision has read last in this thread, and from where: its decoder gets no path."""
+
+    data: weakref.ref[torch.Tensor] | None = None
+    path = ""
+
+    def path_of(self, data: torch.Tensor) -> str:
+        return self.path if self.data is not None and self.data() is data else ""
+
+
+_opened = _Opened()
+
+
+def torchvision_reader(original: Call, active: Callable[[], bool]) -> Call:
+    """`torch.ops.image.read_file`, which torchvision.io calls before it decodes."""
+
+    def read_file(*args: Any, **kwargs: Any) -> Any:
+        read = None
+        if active() and len(args) == 1 and not kwargs and type(args[0]) is str:
+            read = _jpeg(args[0])
+        if read is None:
+            return original(*args, **kwargs)
+        data = torch.from_numpy(read)
+        _opened.data, _opened.path = weakref.ref(data), args[0]
+        return data
+
+    return read_file
 
 
 def opencv_imdecode(original: Call, active: Callable[[], bool]) -> Call:
@@ -120,22 +182,21 @@ def opencv_imread(original: Call, active: Callable[[], bool]) -> Call:
     @functools.wraps(original)
     def imread(*args: Any, **kwargs: Any) -> Any:
         if active() and 1 <= len(args) <= 2 and not kwargs and type(args[0]) is str:
-            try:
-                data = np.fromfile(args[0], np.uint8)
-            except (OSError, ValueError):
+            data = _jpeg(args[0])
+            if data is None:
                 return original(*args)
-            image = _by_flags(data, args[1] if len(args) > 1 else COLOR)
+            image = _by_flags(data, args[1] if len(args) > 1 else COLOR, args[0])
             return original(*args) if image is None else image
         return original(*args, **kwargs)
 
     return imread
 
 
-def _by_flags(data: Pixels, flags: Any) -> Pixels | None:
+def _by_flags(data: Pixels, flags: Any, path: str = "") -> Pixels | None:
     """The image as OpenCV's flags ask for it; None: by OpenCV."""
     if type(flags) is not int or flags & ~IGNORE_ORIENTATION not in (COLOR, COLOR_RGB):
         return None
-    if not flags & IGNORE_ORIENTATION and _turned(data):
+    if not flags & IGNORE_ORIENTATION and _turned(data.data):
         return None
     images: list[Pixels] = []
 
@@ -143,12 +204,12 @@ def _by_flags(data: Pixels, flags: Any) -> Pixels | None:
         images.append(np.empty((height, width, 3), np.uint8))
         return images[0]
 
-    if not len(data) or not decoded(data, make, bgr=not flags & COLOR_RGB):
+    if not len(data) or not decoded(data, make, path, bgr=not flags & COLOR_RGB):
         return None
     return images[0]
 
 
-def _turned(data: Pixels) -> bool:
+def _turned(data: memoryview) -> bool:
     """Whether EXIF asks for a turn, or has something that OpenCV may read in another way."""
     exif = [at for code, at in _segments(data) if code == APP1 and _begins(data, at, b"Exif")]
     if not exif:
@@ -172,7 +233,7 @@ def _turned(data: Pixels) -> bool:
         return True
 
 
-def _begins(data: Pixels, at: int, text: bytes) -> bool:
+def _begins(data: memoryview, at: int, text: bytes) -> bool:
     return data[at : at + len(text)].tobytes() == text
 
 

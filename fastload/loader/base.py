@@ -11,6 +11,7 @@ from fastload import lowering
 from fastload.attach.looking import Routed
 from fastload.backends.base import Engine
 from fastload.engine import make as engines
+from fastload.engine.stacks import Stacks
 from fastload.loader.options import OWN, LoaderOptions
 from fastload.lowering import loaders
 from fastload.plan.bad_samples import BadSamples
@@ -51,6 +52,7 @@ class BaseLoader(torch.utils.data.DataLoader[T_co], _Attributes):
     _early: _BaseDataLoaderIter | None  # begun by state_dict(), for the next iter()
     _meter: Meter
     _opening: Opening
+    _stacks: Stacks
     _bad: BadSamples  # of the last epoch that an engine of fastload's ran
     _sizes: set[int]  # of the size schedule, px: those that were found possible
     _steps: int  # batches in an epoch, where the size schedule must know

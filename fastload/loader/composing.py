@@ -77,10 +77,15 @@ def fits(function: Call) -> bool:
 def names(dataset: object) -> tuple[str, ...]:
     """Of the steps that run natively in the chains that lie in a data set."""
     found: dict[str, None] = {}
-    for chain in _chains(dataset, DEPTH, set()):
+    for chain in chains(dataset):
         with contextlib.suppress(Exception):  # likewise
             found |= dict.fromkeys(ending.divided(chain, Room())[1])
     return tuple(found)
+
+
+def chains(dataset: object) -> list[object]:
+    """torchvision's Compose objects that lie in a data set."""
+    return list(_chains(dataset, DEPTH, set()))
 
 
 def _chains(value: object, depth: int, seen: set[int]) -> Iterator[object]:

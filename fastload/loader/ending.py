@@ -156,6 +156,15 @@ def divided(transform: object, room: Room) -> tuple[object, tuple[str, ...]]:
     return copy, tuple(type_name(step).rpartition(".")[2] for step in steps[first:last])
 
 
+def makes_tensor(chain: Any) -> bool:
+    """Whether a Compose has steps that may be an ending, if they make what one makes."""
+    try:
+        first, last = _found(list(chain.transforms))
+    except Exception:  # noqa: BLE001  a program may have put anything into its objects
+        return False
+    return first < last
+
+
 def _found(steps: list[object]) -> tuple[int, int]:
     """Where the steps begin and end that make a tensor of an image and values of its values."""
     lowered = [lower_parts(step, own=False) for step in steps]

@@ -6,7 +6,7 @@ from fastload.attach.looking import asked
 from fastload.backends import choosing
 from fastload.backends.table import BACKENDS, facts
 from fastload.engine import make as engines
-from fastload.loader import arguments, composing, divided, lazy_images, sizes
+from fastload.loader import arguments, composing, divided, lazy_images, sizes, tiers
 from fastload.loader.base import BaseLoader
 from fastload.lowering import reach
 from fastload.order import epochs
@@ -15,12 +15,6 @@ from fastload.sources import collect, seek_contents
 from fastload.sources.base import remote
 from fastload.spec import Json
 from fastload.system import notebook
-
-# Of what "backend native", tier 1, does not run; docs/pipelines.md has the rates
-TIERS = {
-    2: "tier 2 of 3: natively are decoding and last steps; for tier 1, all of it, mend this:",
-    3: "tier 3 of 3: natively is decoding; for tier 1, all of it, mend this:",
-}
 
 
 class Explanation(str):
@@ -98,25 +92,7 @@ def _later(loader: BaseLoader[object]) -> list[str]:
 def _now(loader: BaseLoader[object]) -> list[str]:
     route = loader._route
     if route.backend is None:
-        off = lazy_images.why_not(wanted=loader.lazy_images)
-        how = "unchanged" if off else "with fastload's decoding of the JPEGs that it opens"
-        steps = () if off else divided.steps(loader.dataset) or composing.names(loader.dataset)
-        if steps:
-            how += f", and native {', '.join(steps)}"
-        out = [f"PyTorch's own engine, {how}:"]
-        out += [f"  {TIERS[2 if steps else 3]}"] * (not off)
-        out += [f"  {reason}" for reason in route.reasons]
-        out.append(
-            f"  lazy images are off: {off}"
-            if off
-            else f"  {seek_contents.describe(loader.seek_index)}"
-        )
-        out += ["  decode_scale 'fast' changes nothing there"] * (loader.decode_scale == "fast")
-        if loader.seed_samples:
-            out.append(
-                "  seed_samples: every sample is fetched after seeding Python, NumPy and torch"
-            )
-        return out
+        return _by_torch(loader)
     known = facts(route.backend)
     workers = (
         f"{loader.num_workers} {known.workers}" if loader.num_workers else "the caller's thread"
@@ -125,6 +101,7 @@ def _now(loader: BaseLoader[object]) -> list[str]:
     name = f"{route.backend} of {whose}" if whose else route.backend
     out = [f"backend {name}, {workers}, device {loader.device or 'cpu'}"]
     if route.plan:
+        out += [f"  {tiers.native(route.plan.source)}"] * (route.backend == "native")
         out += _plan(loader, route.plan)
     out += [f"  backend {route.backend}: {route.why}"] * bool(route.why)
     if route.plan and known.seeks:
@@ -134,6 +111,26 @@ def _now(loader: BaseLoader[object]) -> list[str]:
         window = asked(epochs.sampler_of(loader), "window", int) or 0
         out.append(f"  store   {far.access.describe(window)}")
     return [*out, *(f"  {reason}" for reason in (*route.reasons, *arguments.void(loader)))]
+
+
+def _by_torch(loader: BaseLoader[object]) -> list[str]:
+    """Of a loader that PyTorch's own engine runs."""
+    reasons = loader._route.reasons
+    off = lazy_images.why_not(wanted=loader.lazy_images)
+    how = "unchanged" if off else "with fastload's decoding of the JPEGs that it opens"
+    steps = () if off else divided.steps(loader.dataset) or composing.names(loader.dataset)
+    if steps:
+        how += f", and native {', '.join(steps)}"
+    out = [f"PyTorch's own engine, {how}:"]
+    if not off:
+        out.append(f"  {tiers.workers(loader.dataset, reasons, last_steps=bool(steps))}")
+    out += [f"  {reason}" for reason in reasons]
+    seek = f"lazy images are off: {off}" if off else seek_contents.describe(loader.seek_index)
+    out.append(f"  {seek}")
+    out += ["  decode_scale 'fast' changes nothing there"] * (loader.decode_scale == "fast")
+    if loader.seed_samples:
+        out.append("  seed_samples: every sample is fetched after seeding Python, NumPy and torch")
+    return out
 
 
 def _plan(loader: BaseLoader[object], plan: Plan) -> list[str]:

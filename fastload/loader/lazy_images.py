@@ -87,10 +87,15 @@ def _is_opencvs(function: Call) -> bool:
     return isinstance(function, BuiltinFunctionType) and _opencv_agrees()
 
 
+def _is_reader(op: Call) -> bool:
+    return type(op) is torch._ops.OpOverloadPacket
+
+
 _pillows = Patch(lambda: Image, "open", _lazily)
 _others = (
     Patch(_torchvisions, "decode_image", stand_ins.torchvision_decoder, _is_torchvisions),
     Patch(_torchvisions, "decode_jpeg", stand_ins.torchvision_decoder, _is_torchvisions),
+    Patch(_torchvisions, "read_file", stand_ins.torchvision_reader, _is_reader),
     # imread first: what imdecode is replaced by is no function of OpenCV's
     Patch(lambda: sys.modules.get("cv2"), "imread", stand_ins.opencv_imread, _is_opencvs),
     Patch(lambda: sys.modules.get("cv2"), "imdecode", stand_ins.opencv_imdecode, _is_opencvs),

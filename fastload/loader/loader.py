@@ -13,6 +13,7 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from fastload import progressive, rng
 from fastload.backends.base import WorkOrError
+from fastload.engine.stacks import Stacks
 from fastload.errors import FastloadError
 from fastload.loader import arguments, explaining, iterators, lazy_images, native, routing, sizes
 from fastload.loader.base import BaseLoader, T_co
@@ -177,7 +178,7 @@ class DataLoader(BaseLoader[T_co]):
         vars(self).update(vars(options))
         self._epoch, self._progress = 0, Progress(0, done=True)
         self._pending = self._early = self._engine = None
-        self._meter, self._opening = Meter(), Opening()
+        self._meter, self._opening, self._stacks = Meter(), Opening(), Stacks()
         self._sizes, self._steps = set(), sizes.count_steps(self)
         self._route = routing.find(self)
         self.check_worker_number_rationality()
@@ -277,7 +278,8 @@ class DataLoader(BaseLoader[T_co]):
     def __getstate__(self) -> dict[str, object]:
         # Threads stay here; a copy starts its own.
         gone = dict.fromkeys(("_engine", "_iterator", "_early"))
-        return {**self.__dict__, **gone, "_meter": Meter(), "_opening": Opening()}
+        fresh = {"_meter": Meter(), "_opening": Opening(), "_stacks": Stacks()}
+        return {**self.__dict__, **gone, **fresh}
 
     def _look_again(self) -> None:
         """Find the route anew if what it was found for has changed."""

@@ -46,7 +46,7 @@ class Native(Reseeded):
         super().__init__(loader)
         self._in_order, self._prefetch_factor = True, loader.prefetch_factor
         self._workers: list[object] = []  # processes; there are none
-        self._shutdown = False
+        self._shutdown, self._stacks = False, loader._stacks
         self._open(loader)
 
     def _reset(self, loader: BaseLoader[object], first_iter: bool = False) -> None:
@@ -102,7 +102,8 @@ class Native(Reseeded):
             return batch
         images, labels, *valid = batch
         pictures = images if isinstance(images, list) else [images]
-        out = forms.formed(plan.form, pictures, cast("torch.Tensor", labels))
+        with room.Told():
+            out = forms.formed(plan.form, pictures, cast("torch.Tensor", labels), self._stacks)
         if not valid:
             return out
         return [*out, *valid] if isinstance(out, list) else [out, *valid]

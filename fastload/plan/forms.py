@@ -4,7 +4,7 @@ labels]: what PyTorch's default_collate makes of the samples.
 A form is the number of a picture, LABEL, or a Stacked, a Keyed or a tuple of forms.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, Union
 
@@ -27,18 +27,25 @@ class Keyed:
     parts: tuple[tuple[str, "Form"], ...]
 
 
+Stack: TypeAlias = Callable[[Sequence[torch.Tensor]], torch.Tensor]
 Form: TypeAlias = Union[int, Stacked, Keyed, tuple["Form", ...]]  # noqa: UP007  it names itself
 
 
-def formed(form: Form, images: Sequence[torch.Tensor], labels: torch.Tensor) -> object:
+def formed(
+    form: Form, images: Sequence[torch.Tensor], labels: torch.Tensor, stack: Stack
+) -> object:
     """A batch of this form. images: of each picture; what is there twice is copied, as PyTorch's
-    batches share no memory.
+    batches share no memory. stack: makes one tensor of some of them, as torch.stack(…, dim=1).
     """
-    return _formed(form, images, labels, set())
+    return _formed(form, images, labels, stack, set())
 
 
 def _formed(
-    form: Form, images: Sequence[torch.Tensor], labels: torch.Tensor, given: set[int]
+    form: Form,
+    images: Sequence[torch.Tensor],
+    labels: torch.Tensor,
+    stack: Stack,
+    given: set[int],
 ) -> object:
     if isinstance(form, int):
         part = labels if form == LABEL else images[form]
@@ -46,10 +53,10 @@ def _formed(
         given.add(form)
         return part.clone() if again else part
     if isinstance(form, Stacked):
-        return torch.stack([images[part] for part in form.parts], dim=1)
+        return stack([images[part] for part in form.parts])
     if isinstance(form, Keyed):
-        return {key: _formed(part, images, labels, given) for key, part in form.parts}
-    return [_formed(part, images, labels, given) for part in form]
+        return {key: _formed(part, images, labels, stack, given) for key, part in form.parts}
+    return [_formed(part, images, labels, stack, given) for part in form]
 
 
 def stacks(form: Form) -> Iterator[tuple[int, ...]]:

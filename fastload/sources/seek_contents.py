@@ -3,6 +3,9 @@
 They are found by what is in the image, its XXH3, in one SQLite file in the user's cache. So it does
 not matter who gave the bytes, and a file that was changed has no index. Processes share it: each
 reads what the others have written, and writes what it has made a few at a time.
+
+Where the path is known too, the indexes of the folder that it lies in count (seek_beside.py). So
+the file has only what these lack, or what was refused.
 """
 
 import functools
@@ -13,6 +16,7 @@ import time
 from urllib.parse import quote
 
 from fastload.files import cache
+from fastload.sources.seek_beside import Beside
 
 NAME = "fastload.seek.sqlite"
 VERSION = 1
@@ -47,21 +51,26 @@ class Contents:
         self.problem = ""  # why there are none
         self._lock, self._process = threading.RLock(), os.getpid()
         self._database: sqlite3.Connection | None = None
+        self._beside = Beside()
         self._waiting: dict[int, bytes] = {}  # to be written
         self._due = 0.0
 
     def __reduce__(self) -> tuple[object, ...]:
         return functools.partial(Contents, self.where, collects=self.collects, top=self.top), ()
 
-    def find(self, key: int) -> bytes | None:
-        """The index of the image with this XXH3; b"": it has none; None: that is not known."""
+    def find(self, key: int, path: str = "", size: int = 0) -> bytes | None:
+        """The index of the image with this XXH3; b"": it has none; None: that is not known.
+
+        path, size: of the image's file, if it is one.
+        """
         with self._lock:
             self._begin()
             if self._waiting and time.monotonic() >= self._due:
                 self._write()
             if key in self._waiting:
                 return self._waiting[key]
-            return self._read(key)
+            found = self._read(key)
+            return self._beside.find(path, size) if found is None and path else found
 
     def keep(self, key: int, index: bytes) -> None:
         """A new one, or b"" of an image that has none."""
@@ -86,6 +95,7 @@ class Contents:
         """Write what waits; the file is opened again when it is needed."""
         with self._lock:
             self.flush()
+            self._beside.close()
             if self._database is not None:
                 self._database.close()
                 self._database = None
@@ -199,9 +209,9 @@ def describe(mode: str) -> str:
     """One line for a loader whose option seek_index is `mode`."""
     if mode == "off":
         return "seek index: off"
-    where = folder()
+    where, indexed = folder(), "seek index: of folders that are indexed (fastload index)"
     if wrong := trouble(where):
-        return f"seek index: none ({wrong})"
+        return f"{indexed} only ({wrong})"
     if mode == "use":
-        return f"seek index: of images that {where} knows"
-    return f"seek index: collected of each image into {where}"
+        return f"{indexed}, and of images that {where} knows"
+    return f"{indexed}; of other images collected into {where}"

@@ -3,6 +3,8 @@
 #include "engine/single.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 
 #include "base/error.h"
 #include "engine/decode.h"
@@ -38,6 +40,25 @@ jpeg::Decoded decode(Bytes bytes, const Header& header, int scale, const Region&
                              ask);
 }
 
+// One row, blue first: two pixels at a time, in a word that has two bytes of the third one too.
+void pack_bgr(const uint8_t* from, int width, uint8_t* out) {
+  constexpr uint64_t kEnds = 0x00000000ff0000ff, kMiddles = 0x000000ff0000ff00;
+  int x = 0;
+  if constexpr (std::endian::native == std::endian::little) {
+    for (; x + 3 <= width; x += 2, from += 2 * kChannels, out += 2 * kChannels) {
+      uint64_t two;
+      std::memcpy(&two, from, sizeof two);
+      two = (two & kEnds) << 16 | (two & kMiddles) | (two >> 16 & kEnds);
+      std::memcpy(out, &two, sizeof two);
+    }
+  }
+  for (; x < width; ++x, from += kChannels, out += kChannels) {
+    out[0] = from[2];
+    out[1] = from[1];
+    out[2] = from[0];
+  }
+}
+
 void pack(const Image& image, const Packing& packing, uint8_t* out) {
   for (int y = 0; y < image.height; ++y) {
     const uint8_t* from = image.row(y);
@@ -46,11 +67,8 @@ void pack(const Image& image, const Packing& packing, uint8_t* out) {
       continue;
     }
     if (packing.bgr) {
-      for (int x = 0; x < image.width; ++x, from += kChannels, out += kChannels) {
-        out[0] = from[2];
-        out[1] = from[1];
-        out[2] = from[0];
-      }
+      pack_bgr(from, image.width, out);
+      out += static_cast<size_t>(image.width) * kChannels;
       continue;
     }
     for (int x = 0; x < image.width; ++x, from += kChannels, out += packing.channels) {

@@ -50,6 +50,7 @@ PLAIN |= {
     "one pixel": jpeg(1, 1),
     "odd": jpeg(17, 9),
     "wide": jpeg(3, 300),
+    **{f"{width} px wide": jpeg(5, width) for width in range(2, 7)},  # blue first, two at a time
     "restarts": jpeg(restart_marker_blocks=3),
     "optimised": jpeg(optimize=True),
     "upright": turned(1),
@@ -64,6 +65,10 @@ OTHERS = {
     "damaged": jpeg()[:700] + b"\xff\xd8" + jpeg()[702:],
     "header alone": jpeg()[:300],
     "text": b"no image at all",
+    "nothing": b"",
+    "two bytes": b"\xff\xd8",
+    "no marker": jpeg()[:20] + b"\0" + jpeg()[20:],
+    "fill bytes": jpeg()[:20] + b"\xff\xff" + jpeg()[20:],
     **{f"turned {number}": turned(number) for number in (0, 2, 3, 6, 8, 9)},
 }
 CALLS = {

@@ -108,8 +108,9 @@ class Named(transforms.Normalize):
 def test_it_is_said(folder):
     data = ImageFolder(folder, chain("end"))
     loader = fastload.DataLoader(data, 4)
-    first, tier, *_, seek = loader.explain().splitlines()
-    assert [first, tier, seek] == own(native="ToTensor, Normalize").splitlines()
+    lines = loader.explain().splitlines()
+    reasons = [line.strip() for line in lines[2:-1]]
+    assert lines == own(*reasons, native="ToTensor, Normalize").splitlines()
     off = fastload.DataLoader(data, 4, lazy_images=False)
     assert off.explain().splitlines()[0] == "PyTorch's own engine, unchanged:"
 

@@ -29,6 +29,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::fastload.FallbackWarning"),
 ]
 COUNT = 6
+INDEXED = "  seek index: of folders that are indexed (fastload index)"
 CROP = transforms.RandomResizedCrop((48, 64))
 TRAIN = transforms.Compose([CROP, transforms.RandomHorizontalFlip(), transforms.PILToTensor()])
 
@@ -126,7 +127,7 @@ def test_the_second_epoch_decodes_by_indexes(paths, decodes, kind):
     assert same(ours, epochs(DataLoader(kind(paths), 2, shuffle=True))[0])
     assert len(rows()) == COUNT
     assert loader.explain().splitlines()[-1] == (
-        f"  seek index: collected of each image into {seek_contents.folder()}"
+        f"{INDEXED}; of other images collected into {seek_contents.folder()}"
     )
 
 
@@ -182,13 +183,14 @@ def test_wrong_indexes_are_refused_and_replaced(paths, decodes):
 
 def test_modes(paths, decodes, cache):
     theirs = epochs(DataLoader(Mine(paths), 2))[0]
-    for mode, line in (("off", "off"), ("use", f"of images that {seek_contents.folder()} knows")):
+    used = f"{INDEXED}, and of images that {seek_contents.folder()} knows"
+    for mode, line in (("off", "  seek index: off"), ("use", used)):
         loader = fastload.DataLoader(Mine(paths), 2, seek_index=mode)
         ours, found = epochs(loader)
         assert found == [0, 0]
         assert same(ours, theirs)
         assert not cache.exists()
-        assert loader.explain().splitlines()[-1] == f"  seek index: {line}"
+        assert loader.explain().splitlines()[-1] == line
     assert decodes == [(False, False)] * 4 * COUNT
     epochs(fastload.DataLoader(Mine(paths), 2), 1)
     loader = fastload.DataLoader(Mine(paths), 2, seek_index="use")
@@ -220,9 +222,7 @@ def test_a_file_that_is_no_database(paths, content):
         return
     assert found == [0, 0]
     file = where / seek_contents.NAME
-    assert loader.explain().splitlines()[-1] == (
-        f"  seek index: none ({file}: file is not a database)"
-    )
+    assert loader.explain().splitlines()[-1] == (f"{INDEXED} only ({file}: file is not a database)")
 
 
 def test_a_file_of_another_version(paths):
@@ -234,7 +234,7 @@ def test_a_file_of_another_version(paths):
     loader = fastload.DataLoader(Mine(paths), 2)
     assert epochs(loader)[1] == [0, 0]
     assert loader.explain().splitlines()[-1] == (
-        f"  seek index: none ({file}: is of version 9 (want 1); delete it)"
+        f"{INDEXED} only ({file}: is of version 9 (want 1); delete it)"
     )
 
 
@@ -245,7 +245,7 @@ def test_a_cache_that_cannot_be_made(paths, tmp_path, monkeypatch):
     ours, found = epochs(loader)
     assert found == [0, 0]
     assert same(ours, epochs(DataLoader(Mine(paths), 2))[0])
-    assert loader.explain().splitlines()[-1].startswith("  seek index: none (")
+    assert loader.explain().splitlines()[-1].startswith(f"{INDEXED} only (")
 
 
 def test_nobody_waits_for_another_process(monkeypatch):

@@ -158,7 +158,7 @@ def test_a_loader_with_a_schedule_can_be_pickled(folder):
 
 def test_explain_names_the_schedule(folder):
     lines = loader(folder, "resize").explain().splitlines()
-    assert lines[6] == (
+    assert lines[7] == (
         "  sizes   ProgressiveResize(total_epochs=3, total_steps=None, scale=0.5, delay=0.3, "
         "finetune=0.2, increment=4, mode='resize'): "
         "20 px at the start of epoch 0, 40 px in the pipeline"
