@@ -72,5 +72,5 @@ def imported(code):
         name
         for name in re.findall(r"^import (\w+)|^from (\w+)", code, re.MULTILINE)
         for name in name
-        if name in {"datasets"}
+        if name in {"datasets", "timm"}
     }
