@@ -54,7 +54,9 @@ class Program:
 
     def wait(self, timeout: float | None = None) -> int:
         if self.returncode is None:
-            if not select.select([self.said], [], [], timeout)[0]:
+            ready = select.poll()  # select() takes no descriptor from 1024 on
+            ready.register(self.said, select.POLLIN)
+            if not ready.poll(None if timeout is None else 1000 * timeout):
                 raise subprocess.TimeoutExpired("program", timeout or 0.0)
             self.returncode = int(self.said.readline())
         return self.returncode
