@@ -149,6 +149,8 @@ def serve() -> dict[str, Any]:
             )  # Python 3.12 warns of forks where a library has threads
             child = os.fork()
         if child == 0:
+            # Where the tests run in a shell's background, Ctrl-C is ignored
+            signal.signal(signal.SIGINT, signal.default_int_handler)
             return dict(json.loads(line))
         print(child, flush=True)
         print(status_of(child), flush=True)

@@ -270,7 +270,7 @@ def test_explain_tells_how_masks_are_made(pairs):
     lines = fastload.DataLoader(opened(pairs, [Resize((9, 8))]), 2).explain().splitlines()
     assert lines[0].startswith("backend native")
     assert (
-        lines[2]
+        lines[3]
         == f"  masks   {pairs / 'masks'}: uint8, decoded by Pillow, moved like their images by "
         "nearest pixels"
     )
