@@ -48,8 +48,8 @@ def check_url(where: str, to: str) -> None:
     scheme = where.partition("://")[0].lower()
     if scheme not in SCHEMES:
         raise ConversionError(
-            f"{scheme}://…: is a kind of URL that is not written to (want s3://, gs:// or az://); "
-            "give one of these, or a local folder"
+            f"{scheme}://…: is a kind of URL that is not written to (want s3://, gs:// or "
+            "az://); give one of these, or a local folder"
         )
     if to != SHARDS:
         raise ConversionError(

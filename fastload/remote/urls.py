@@ -74,13 +74,13 @@ def parse(text: str) -> Url:
     if scheme not in SCHEMES:
         known = ", ".join(f"{name}://" for name in ("s3", "gs", "az", "https", "http", "hf"))
         raise SourceError(
-            f"{scheme}://…: is a kind of URL that fastload does not read (want {known}); give one "
-            "of these, or a path"
+            f"{scheme}://…: is a kind of URL that fastload does not read (want {known}); give "
+            "one of these, or a path"
         )
     if CONTROL.search(text) or len(text) > LONGEST:
         raise SourceError(
-            f"{scheme}://…: has control characters, or more than {LONGEST} characters; write them "
-            "as %XX, or move the data"
+            f"{scheme}://…: has control characters, or more than {LONGEST} characters; write "
+            "them as %XX, or move the data"
         )
     rest = text[len(scheme) + 3 :]
     if scheme == "file":
@@ -91,7 +91,9 @@ def parse(text: str) -> Url:
             host = parts.hostname or ""
             host += f":{parts.port}" if parts.port else ""
         except ValueError as error:
-            raise SourceError(f"{scheme}://…: is no valid URL; check its host and port") from error
+            raise SourceError(
+                f"{scheme}://…: is no valid URL; check its host and port"
+            ) from error
         path = unquote(parts.path)
     else:
         host, _, path = rest.partition("?")[0].partition("/")
