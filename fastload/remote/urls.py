@@ -91,8 +91,7 @@ def parse(text: str) -> Url:
             host = parts.hostname or ""
             host += f":{parts.port}" if parts.port else ""
         except ValueError as error:
-            said = f"{scheme}://…: is no valid URL; check its host and port"
-            raise SourceError(said) from error
+            raise SourceError(f"{scheme}://…: is no valid URL; check its host and port") from error
         path = unquote(parts.path)
     else:
         host, _, path = rest.partition("?")[0].partition("/")
