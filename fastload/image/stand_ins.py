@@ -8,7 +8,7 @@ import os
 import struct
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -35,6 +35,7 @@ USUAL = ((0x11, 0x11, 0x11), (0x21, 0x11, 0x11), (0x22, 0x11, 0x11))
 # OpenCV's flags: blue first, red first, and whether EXIF's orientation is passed over
 COLOR, COLOR_RGB, IGNORE_ORIENTATION = 1, 256, 128
 ORIENTATION, UPRIGHT = 274, (3, 1, 1)  # EXIF's number of it; one number of 16 bits, which is 1
+MOST_MARKERS = 1 << 12  # of a header, with the bytes that fill the space before them
 HEAD = 1 << 16  # bytes, which is more than a segment has
 
 
@@ -60,22 +61,25 @@ def decoded(
     return True
 
 
-def _segments(data: memoryview) -> Iterator[tuple[int, int]]:
-    """Codes of the segments of a JPEG's header, and where their contents begin; nothing of what is
-    no JPEG.
+def _segments(data: memoryview) -> list[tuple[int, int]] | None:
+    """Codes of the segments of a JPEG's header, and where their contents begin; None for what is no
+    JPEG, and for what a decoder may read in another way: nobody writes so many, or bytes between.
     """
-    at = len(BEGIN)
+    at, found = len(BEGIN), list[tuple[int, int]]()
     if data[:at] != BEGIN:
-        return
-    while at + 10 < len(data) and data[at] == FILL:
+        return None
+    for _ in range(MOST_MARKERS):
+        if at + 10 >= len(data) or data[at] != FILL:
+            return None
         code = data[at + 1]
+        if code == SCAN:
+            return found
         if code == FILL:
             at += 1
             continue
-        if code == SCAN:
-            return
-        yield code, at + 4
+        found.append((code, at + 4))
         at += 2 + data[at + 2] * 256 + data[at + 3]
+    return None
 
 
 class _Frame(NamedTuple):
@@ -86,7 +90,7 @@ class _Frame(NamedTuple):
 
 def _frame(data: memoryview) -> _Frame | None:
     """What a JPEG's frame header says."""
-    for code, at in _segments(data):
+    for code, at in _segments(data) or ():
         if FRAMES[0] <= code <= FRAMES[1] and code not in NO_FRAMES:
             height, width = struct.unpack_from(">HH", data, at + 1)
             return _Frame(height, width, tuple(data[at + 7 : at + 7 + 3 * data[at + 5] : 3]))
@@ -104,7 +108,7 @@ def _jpeg(path: str) -> Pixels | None:
             return None
         data = np.empty(os.fstat(file).st_size, np.uint8)
         return data if os.readv(file, [data.data]) == len(data) else None
-    except OSError:
+    except (OSError, MemoryError):  # a file with holes may say any size
         return None
     finally:
         os.close(file)
@@ -211,7 +215,10 @@ def _by_flags(data: Pixels, flags: Any, path: str = "") -> Pixels | None:
 
 def _turned(data: memoryview) -> bool:
     """Whether EXIF asks for a turn, or has something that OpenCV may read in another way."""
-    exif = [at for code, at in _segments(data) if code == APP1 and _begins(data, at, b"Exif")]
+    segments = _segments(data)
+    if segments is None:
+        return True
+    exif = [at for code, at in segments if code == APP1 and _begins(data, at, b"Exif")]
     if not exif:
         return False
     if len(exif) > 1 or not _begins(data, exif[0], b"Exif\0\0"):
