@@ -107,27 +107,40 @@ def being_staged(
     """
     created: list[str] = []
     where = stage.where
+    with leaving_nothing(stage, created), target.translated(where, needed, stage):
+        check(where)
+        make_folders(os.path.dirname(stage.final), created)
+        with (
+            private(stage.folder) as folder,
+            target.lock(folder),
+            stage.holding(folder),
+            contextlib.closing(stage),
+        ):
+            with _prepared(stage, where, needed, check, resume=resume):
+                yield stage
+            cleared(stage)
+
+
+@contextlib.contextmanager
+def leaving_nothing(hold: target.Hold, created: list[str]) -> Iterator[None]:
+    """After an error what is held goes, empty, with the folders that were created above it; unless
+    something is kept.
+    """
     try:
-        with target.translated(where, needed, stage):
-            check(where)
-            make_folders(os.path.dirname(stage.final), created)
-            with (
-                private(stage.folder) as folder,
-                target.lock(folder),
-                stage.holding(folder),
-                contextlib.closing(stage),
-            ):
-                with _prepared(stage, where, needed, check, resume=resume):
-                    yield stage
-                with contextlib.suppress(OSError):
-                    folder.clear()
-                    os.rmdir(stage.folder)
+        yield
     except BaseException:
-        if not stage.keep:
+        if not hold.keep:
             with contextlib.suppress(OSError):
-                os.rmdir(stage.folder)
+                os.rmdir(hold.folder)
             remove_folders(created)
         raise
+
+
+def cleared(hold: target.Hold) -> None:
+    """All is done: the folder that is held goes, with what is left in it."""
+    with contextlib.suppress(OSError):
+        hold.at.clear()
+        os.rmdir(hold.folder)
 
 
 def private(where: str) -> Folder:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from fastload.conversion import journal, staging, target
 from fastload.conversion.commits import JOURNAL, UNFINISHED
-from fastload.conversion.parents import make_folders, remove_folders
+from fastload.conversion.parents import make_folders
 from fastload.conversion.parts import Written
 from fastload.conversion.store_prefix import OPENING, Prefix
 from fastload.errors import ConversionError, StoreError
@@ -194,30 +194,21 @@ def being_stored(
     Raises ConversionError as target.being_written does, StoreError.
     """
     created: list[str] = []
-    try:
-        with target.translated(hold.folder, needed, hold):
-            parent = os.path.dirname(hold.folder)
-            if cache.inside(hold.folder):
-                cache.make(parent).close()
-            make_folders(parent, created)
-            with (
-                staging.private(hold.folder) as folder,
-                target.lock(folder, where=hold.where, kind=KIND),
-                hold.holding(folder),
-            ):
-                hold.begin(overwrite=overwrite, resume=resume)
-                try:
-                    target.check_room(hold.folder, needed)
-                    yield hold
-                except BaseException as error:
-                    hold.ended(error)
-                    raise
-                with contextlib.suppress(OSError):
-                    folder.clear()
-                    os.rmdir(hold.folder)
-    except BaseException:
-        if not hold.keep:
-            with contextlib.suppress(OSError):
-                os.rmdir(hold.folder)
-            remove_folders(created)
-        raise
+    parent = os.path.dirname(hold.folder)
+    with staging.leaving_nothing(hold, created), target.translated(hold.folder, needed, hold):
+        if cache.inside(hold.folder):
+            cache.make(parent).close()
+        make_folders(parent, created)
+        with (
+            staging.private(hold.folder) as folder,
+            target.lock(folder, where=hold.where, kind=KIND),
+            hold.holding(folder),
+        ):
+            hold.begin(overwrite=overwrite, resume=resume)
+            try:
+                target.check_room(hold.folder, needed)
+                yield hold
+            except BaseException as error:
+                hold.ended(error)
+                raise
+            staging.cleared(hold)
