@@ -121,8 +121,8 @@ bool is_mostly_shorter(int rows, int columns, int resized_height, int resized_wi
 
 constexpr int kTall = 100;
 
-// Pillow 12.2 and 12.3 (pull request 9524) do so for images that are this many times as tall as
-// wide.
+// Pillow 12.2 and 12.3 (pull request 9524) make the rows of images first that are over kTall times
+// as tall as wide.
 bool makes_rows_first(Order order, int rows, int columns, int resized_height, int resized_width) {
   if (order == Order::kPillow12) return false;
   if (order == Order::kPillow13)
