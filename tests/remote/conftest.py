@@ -1,5 +1,6 @@
 """A data set of a few shards, the servers that have it, and what loaders give of it."""
 
+import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +10,9 @@ import pytest
 import fastload
 from fastload.remote import layout
 from fastload.transforms import RandomResizedCrop, ToImage
+from tests.remote import s3
 from tests.remote.kill_release import converted
+from tests.remote.s3 import Bucket
 from tests.remote.web import Web, serving
 
 IMAGES, GROUP = 60, 24 << 10  # images of the data set; bytes of a group, so that there are many
@@ -40,6 +43,12 @@ def web(shards: Path) -> Iterator[Web]:
         yield server
 
 
+@pytest.fixture(scope="module")
+def bucket() -> Iterator[Bucket]:
+    with s3.serving() as one:
+        yield one
+
+
 def batches(
     data: "fastload.Dataset", workers: int = 2, **options: object
 ) -> list[tuple[list[int], bytes]]:
@@ -50,4 +59,9 @@ def batches(
 
 
 def descriptors() -> int:
-    return len(os.listdir("/proc/self/fd"))
+    """Without sockets: connections are kept, and the server of the tests has their other ends."""
+    links = []
+    for number in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(FileNotFoundError):
+            links.append(os.readlink(f"/proc/self/fd/{number}"))
+    return sum(not link.startswith("socket:") for link in links)

@@ -20,6 +20,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
+from tests.remote.web import running
+
 CODES = {"503": "SlowDown", "429": "SlowDown", "500": "InternalError", "403": "AccessDenied"}
 DROPPED = ("connection", "transfer-encoding", "date", "server", "content-length")
 
@@ -187,11 +189,5 @@ class Handler(BaseHTTPRequestHandler):
 @contextlib.contextmanager
 def faulty(bucket: Bucket) -> Iterator[Faulty]:
     """In threads of this process."""
-    with Faulty(bucket.endpoint) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+    with running(Faulty(bucket.endpoint)) as server:
+        yield server

@@ -24,12 +24,6 @@ SHARD = 128 << 10  # bytes
 PLAIN = {"shard_bytes": SHARD, "shuffle": 5, "workers": 2}  # as the fixture `shards`
 
 
-@pytest.fixture(scope="module")
-def bucket():
-    with s3.serving() as one:
-        yield one
-
-
 @pytest.fixture
 def faulty(bucket):
     with s3.faulty(bucket) as server:

@@ -11,12 +11,6 @@ from tests.remote import s3
 from tests.remote.kill_writing import Checks
 
 
-@pytest.fixture(scope="module")
-def bucket():
-    with s3.serving() as one:
-        yield one
-
-
 @pytest.mark.parametrize("replacing", [False, True])
 def test_killed_and_resumed(bucket, shards, program, replacing):
     """The last steps are those that make the data set readable."""

@@ -21,12 +21,6 @@ from fastload.remote.urls import parse
 from tests.remote import s3
 
 
-@pytest.fixture(scope="module")
-def bucket():
-    with s3.serving() as one:
-        yield one
-
-
 @pytest.fixture
 def images(shards):
     return str(shards.parent / "images")

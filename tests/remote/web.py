@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 from urllib.parse import unquote, urlsplit
 
 RANGE = re.compile(r"bytes=(\d+)-(\d*)")
@@ -154,7 +154,17 @@ class Handler(BaseHTTPRequestHandler):
 @contextlib.contextmanager
 def serving(folder: Path, latency: float = 0.0, rate: float = 0.0) -> Iterator[Web]:
     """A server in threads of this process."""
-    with Web(folder, latency, rate) as server:
+    with running(Web(folder, latency, rate)) as server:
+        yield server
+
+
+S = TypeVar("S", bound=ThreadingHTTPServer)
+
+
+@contextlib.contextmanager
+def running(server: S) -> Iterator[S]:
+    """It answers, in threads of this process."""
+    with server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
         try:
