@@ -40,14 +40,18 @@ class Ahead:
         self.step, self.depth = first, depth
         self._soon: _Soon | None = None
         self.batches: deque[Held] = deque()
-        self._end = weakref.finalize(self, _release, self.access, self.batches)
+        self._end = weakref.finalize(self, _drop, self.access, self.batches)
         self._end.atexit = False
 
     def __iter__(self) -> "Ahead":
         return self
 
     def __next__(self) -> WorkOrError:
-        work = next(self.works)
+        try:
+            work = next(self.works)
+        except StopIteration:
+            self._finish()
+            raise
         self.step += 1
         if isinstance(work, Work):
             self._keep(work)  # of the first batch: its own samples come before whole groups
@@ -58,6 +62,12 @@ class Ahead:
         if self._soon:
             self._soon.look(self.step)
         return work
+
+    def _finish(self) -> None:
+        """The epoch ends by itself: what is planned still comes, such as the rest of groups."""
+        if self._end.detach():
+            self._end = weakref.finalize(self, _release, self.access, self.batches)
+            self._end.atexit = False
 
     def _keep(self, work: Work) -> None:
         cells = self.far.cells(work.samples)
@@ -174,9 +184,13 @@ class _Handles:
         self.held.clear()
 
 
-def _release(access: Access, held: "deque[Held] | _Handles") -> None:
-    """The epoch is over, or was dropped."""
+def _drop(access: Access, held: "deque[Held]") -> None:
+    """The epoch was dropped before its end."""
     access.fetcher.forget()
+    _release(access, held)
+
+
+def _release(access: Access, held: "deque[Held] | _Handles") -> None:
     for each in held:
         access.release(each)
     held.clear()

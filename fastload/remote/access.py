@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastload.errors import UsageError
+from fastload.errors import CacheError, FastloadError, UsageError
 from fastload.remote import stores, waiting
 from fastload.remote.cache import DEFAULT_BYTES, Cache
 from fastload.remote.entry import Entry
@@ -152,15 +152,24 @@ class Access:
         try:
             while True:
                 fetcher, left = self.fetcher, begin + seconds - time.monotonic()
-                if fetcher.need(cells, min(left, waiting.EVERY) if self.line.on else left):
-                    self.line.done()
-                    return True
+                try:
+                    if fetcher.need(cells, min(left, waiting.EVERY) if self.line.on else left):
+                        self.line.done()
+                        return True
+                except CacheError:
+                    if fetcher is self.fetcher and not self.entry.gone:
+                        raise
+                    self.look()  # somebody has removed it while it was written
+                    continue
                 # Else it was closed, since the entry was opened anew
                 late = time.monotonic() >= begin + seconds
                 if fetcher is self.fetcher and (late or fetcher.state.stopped):
                     return False
                 if self.line.on:
                     self.line.tick(int(self._sizes[self.entry.missing(cells)].sum()))
+        except FastloadError:
+            self.line.done()  # the error stands on a line of its own
+            raise
         finally:
             self.store.traffic.count(waited_s=time.monotonic() - begin)
 

@@ -64,12 +64,16 @@ class State:
         self.work = threading.Condition(self.changed._lock)  # type: ignore[attr-defined]
 
     def stop(self) -> None:
-        with self.changed:
-            self.stopped = True
-            self.urgent.clear()
-            self.plan.clear()
+        """Never waits: a finalizer calls it, even in a thread that another waits for with the lock,
+        so that it begins. Whoever waits looks again soon without a call, too.
+        """
+        self.stopped = True
+        self.urgent.clear()
+        self.plan.clear()
+        if self.changed.acquire(blocking=False):
             self.changed.notify_all()
             self.work.notify_all()
+            self.changed.release()
 
     def room(self) -> bool:
         """Whether more may be under way."""
@@ -85,7 +89,10 @@ class State:
         """What is to be asked for now. With `changed` held."""
         while self.urgent or (self.plan and self.room()):
             urgent = bool(self.urgent)
-            first, last = self.urgent.popleft() if urgent else self.plan.popleft()
+            try:
+                first, last = self.urgent.popleft() if urgent else self.plan.popleft()
+            except IndexError:  # a finalizer has just cleared it
+                continue
             wanted = self.entry.missing(np.arange(first, last))
             for job in self.active:
                 wanted = wanted[(wanted < job.first) | (wanted >= job.last)]
@@ -180,7 +187,19 @@ def _run(state: State, job: Job) -> None:
 
 
 def _fetched(state: State, job: Job) -> int:
-    """Bring a job's cells; how many bytes came. Raises StoreError, CacheError and OSError."""
+    """Bring a job's cells; how many bytes came. Raises StoreError, CacheError and OSError.
+
+    Their group is leased meanwhile: the epoch that has asked for it may be over.
+    """
+    groups = np.unique(state.entry.layout.groups_of(np.arange(job.first, job.last))).tolist()
+    state.entry.lease(groups)
+    try:
+        return _brought_all(state, job)
+    finally:
+        state.entry.release(groups)
+
+
+def _brought_all(state: State, job: Job) -> int:
     entry = state.entry
     if not job.hedge and not entry.begin_writing(job.first, job.last):
         time.sleep(LOOK)  # another process brings them; whoever waits looks again

@@ -17,7 +17,7 @@ import mmap
 import os
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable
 
 import numpy as np
@@ -66,6 +66,7 @@ class Entry:
         self.folder, self.layout, self.process = folder, layout, os.getpid()
         self._lock = threading.Lock()
         self.leased: Counter[int] = Counter()  # by group
+        self._released: deque[tuple[int, ...]] = deque()  # to be counted by who has the lock
         flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
         self._cells = Locks(os.open(os.path.join(folder, CELLS), flags))
         self._groups = Locks(os.open(os.path.join(folder, GROUPS), flags))
@@ -131,17 +132,31 @@ class Entry:
                     # Somebody may just drop it
                     while not self._groups.share(place(group)):
                         time.sleep(PATIENCE)
+        self._count_released()
 
     def release(self, groups: Iterable[int]) -> None:
+        """Never waits: a finalizer calls it too, even in the middle of `lease` in this thread."""
+        self._released.append(tuple(groups))
+        self._count_released()
+
+    def _count_released(self) -> None:
+        # Who has the lock comes here after it, so nothing is left
+        while self._released and self._lock.acquire(blocking=False):
+            try:
+                while self._released:
+                    self._let_go(self._released.popleft())
+            finally:
+                self._lock.release()
+
+    def _let_go(self, groups: tuple[int, ...]) -> None:
         now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)  # no clock that people set
-        with self._lock:
-            for group in groups:
-                self.leased[group] -= 1
-                if self.leased[group] <= 0:
-                    del self.leased[group]
-                    at = place(group)
-                    os.pwrite(self._groups.descriptor, now.to_bytes(STAMP, "little"), at)
-                    self._groups.drop(at)
+        for group in groups:
+            self.leased[group] -= 1
+            if self.leased[group] <= 0:
+                del self.leased[group]
+                at = place(group)
+                os.pwrite(self._groups.descriptor, now.to_bytes(STAMP, "little"), at)
+                self._groups.drop(at)
 
     def begin_writing(self, first: int, last: int) -> bool:
         """Whether nobody else writes any of these cells; then nobody does, until `end_writing`."""

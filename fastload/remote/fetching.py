@@ -33,9 +33,8 @@ class Fetcher:
             self.state.call()
 
     def forget(self) -> None:
-        """Nothing more is planned: the epoch is over."""
-        with self.state.changed:
-            self.state.plan.clear()
+        """Nothing more is planned. Never waits: finalizers call it."""
+        self.state.plan.clear()
 
     def need(self, cells: Longs, seconds: float) -> bool:
         """Whether these cells are there within so long, and before `close`; what is missing is
@@ -52,10 +51,12 @@ class Fetcher:
         with state.changed:
             while len(missing := state.entry.missing(missing)):
                 self._raise(missing, begin)
-                left = end - time.monotonic()
-                if left <= 0 or state.stopped:
+                if state.stopped:
                     return False
-                self._ask(missing)
+                self._ask(missing)  # also for who does not wait, but looks again later
+                left = end - time.monotonic()
+                if left <= 0:
+                    return False
                 state.changed.wait(min(left, LOOK))
         return True
 

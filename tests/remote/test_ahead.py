@@ -50,3 +50,40 @@ def test_who_waits_goes_on_with_the_entry_that_was_opened_anew(far, web):
     assert not access.fetcher.need(np.arange(IMAGES), 0.0)
     access.fetcher.close()
     assert not access.fetcher.need(np.arange(IMAGES), 60.0)  # at once: nobody brings them
+
+
+def test_who_waits_opens_anew_what_was_removed(far):
+    access, cells = far().pipeline.source.remote.access, np.arange(3)
+    held, before = access.hold(cells), access.entry
+    shutil.rmtree(access.folder)
+    assert access.wait(cells)
+    assert access.entry is not before
+    assert not len(access.entry.missing(cells))
+    access.release(held)
+
+
+def test_a_finalizer_releases_while_its_thread_leases(far):
+    access = far().pipeline.source.remote.access
+    first, second = (access.hold(np.array([cell])) for cell in (0, IMAGES - 1))
+    with access.entry._lock:
+        access.release(first)
+        assert sorted(access.entry.leased) == sorted({*first.groups, *second.groups})
+    access.release(second)
+    assert not access.entry.leased
+
+
+def test_finalizers_wait_for_nothing(far):
+    """Garbage may be collected in a thread that another one waits for, with the lock."""
+    fetcher = far().pipeline.source.remote.access.fetcher
+
+    def finalize():
+        fetcher.forget()
+        fetcher.close()
+
+    with fetcher.state.changed:
+        thread = threading.Thread(target=finalize)
+        thread.start()
+        thread.join(20)
+        assert not thread.is_alive()
+    assert fetcher.state.stopped
+    assert not fetcher.state.plan
