@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 import fastload
-from fastload.remote import layout
+from fastload.remote import crew, layout
 from fastload.transforms import RandomResizedCrop, ToImage
 
 GROUP = 24 << 10  # bytes, so that there are many groups
@@ -63,6 +63,8 @@ def main() -> None:
             time.sleep(chance.uniform(0, LONGEST))
             os.kill(child, signal.SIGKILL)
             ended(child)
+    else:
+        crew.SLOW_S = 60.0  # nothing hangs: a busy machine is no reason to ask a second time
     children = [
         forked(*common, Path(out, str(rank)), rank, int(world)) for rank in range(int(world))
     ]
