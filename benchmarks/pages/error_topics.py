@@ -79,11 +79,11 @@ TOPICS = (
         "only slower.",
     ),
     Topic(
-        "FFCV files", "SourceError",
-        ("sources/beton", "conversion/readers/beton"),
-        "The file was cut off, was not finished by its writer, or has fields of other kinds.",
-        "Write the file again, or name the fields with images and labels. "
-        "[migrate/ffcv.md](migrate/ffcv.md) has both.",
+        "FFCV files and MDS shards", "SourceError",
+        ("sources/beton", "conversion/readers/beton", "sources/mds"),
+        "A file was cut off, was not finished by its writer, or has fields of other kinds.",
+        "Write it again, or name the fields with images and labels. [migrate/ffcv.md](migrate/"
+        "ffcv.md) and [migrate/streaming.md](migrate/streaming.md) have both.",
     ),
     Topic(
         "Hugging Face data sets", "UsageError", ("lowering/huggingface", "sources/mapped"),

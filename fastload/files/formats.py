@@ -77,6 +77,13 @@ OWN = (
         written_as=".beton",
     ),
     Format(
+        "mds",
+        summary="MosaicML Streaming's shards (MDS)",
+        source="fastload.sources.mds",
+        markers=("*.mds",),
+        fields=True,
+    ),
+    Format(
         "webdataset",
         summary="tars of WebDataset or of a folder (.tar, .tar.gz)",
         reader="fastload.conversion.readers.tars",

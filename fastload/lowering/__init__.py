@@ -56,10 +56,10 @@ def open(
         mask_dtype: "uint8" or "int64".
         mask_fill: What is seen beyond a mask, such as 255 to ignore it; None: the op's
             own fill.
-        fields: Of an FFCV file, the names of the fields with images and with integer
-            labels; None takes the first of each.
-        format: Its name, where the path does not tell: "shards", "folder", "beton", or
-            another distribution's.
+        fields: Of an FFCV file or of MDS shards, the names of the fields with images
+            and with integer labels; None takes the first of each.
+        format: Its name, where the path does not tell: "shards", "folder", "beton",
+            "mds", or another distribution's.
         cache: The folder of the cache; None: in the user's own cache. With a path, that
             is read through the cache, too, as from a slow network file system.
         cache_bytes: Bytes of the disk that the cache may take; None: 100 GiB.

@@ -9,11 +9,10 @@ import numpy as np
 from fastload import _native
 from fastload.errors import SourceError
 from fastload.sources import beton_file, seek
-from fastload.sources.base import Location, SeekFile
+from fastload.sources.base import Location, SeekFile, numbered
 from fastload.sources.beton_file import RAW, BetonFile
 from fastload.spec import Ints, Longs, Pixels
 
-MOST_CLASSES = 1 << 20  # numbers above are no class numbers
 Fields = tuple[str, str]  # names of the image's and the label's field
 
 
@@ -44,9 +43,7 @@ class BetonSource:
 
     @cached_property
     def classes(self) -> tuple[str, ...]:
-        """FFCV keeps no names: numbers as text; empty where the labels are no class numbers."""
-        low, high = int(self.labels.min()), int(self.labels.max())
-        return tuple(map(str, range(high + 1))) if low >= 0 and high < MOST_CLASSES else ()
+        return numbered(self.labels)
 
     @cached_property
     def files(self) -> _native.Files:

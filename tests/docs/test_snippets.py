@@ -15,6 +15,7 @@ from PIL import Image
 from tests.conftest import TREE
 from tests.docs.test_tutorial import environment
 from tests.docs.walk import Walker, steps
+from tests.unit import mds_files
 
 DOCS = TREE / "docs"
 GUIDES = sorted((DOCS / "guides").glob("*.md"))
@@ -31,6 +32,7 @@ RUNNING = [
         DOCS / "progressive.md",
         DOCS / "images.md",
         DOCS / "migrate" / "webdataset.md",
+        DOCS / "migrate" / "streaming.md",
     )
     if any(not step.mark for step in steps(page.read_text()))
 ]
@@ -45,12 +47,13 @@ PAGES = [
     *sorted(DOCS.glob("*.md")),
     *GUIDES,
     DOCS / "migrate" / "webdataset.md",
+    DOCS / "migrate" / "streaming.md",
 ]
 
 
 @pytest.fixture
 def here(folder: Path, tmp_path: Path) -> Path:
-    """A folder with photo.jpg, data/train, data/val, tars, pairs/images and pairs/masks."""
+    """A folder with photo.jpg, data/train, data/val, tars, mds/train, pairs/images, pairs/masks."""
     Image.effect_mandelbrot((400, 300), (-2, -1, 1, 1), 50).convert("RGB").save(
         tmp_path / "photo.jpg"
     )
@@ -70,6 +73,17 @@ def here(folder: Path, tmp_path: Path) -> Path:
             label = tarfile.TarInfo(f"{path.stem}.cls")
             label.size = 1
             tar.addfile(label, io.BytesIO(path.parent.name[-1].encode()))
+    columns = (("image", "jpeg", None), ("label", "uint8", 1))
+    samples = [
+        (path.read_bytes(), bytes([int(path.parent.name[-1])]))
+        for path in sorted(Path(folder).rglob("*.jpg"))
+    ]
+    (tmp_path / "mds").mkdir()
+    mds_files.write(
+        tmp_path / "mds" / "train",
+        {"shard.00000.mds": mds_files.shard(samples, columns)},
+        [mds_files.described("shard.00000.mds", len(samples), columns)],
+    )
     return tmp_path
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fastload.errors import SourceError
-from fastload.sources.beton import MOST_CLASSES
+from fastload.sources.base import MOST_CLASSES
 from fastload.spec import Longs
 
 NUMBER = re.compile(r"[0-9]{1,18}")

@@ -1,0 +1,237 @@
+"""MosaicML Streaming's shards (MDS), read where they lie, without that library.
+
+index.json lists the shards and their columns. A shard has the number of samples (uint32), where
+each begins and the last one ends (uint32 [N + 1]), the columns once more, and the samples. Of a
+sample come first the sizes (uint32) of those columns whose sizes differ, then the bytes of all.
+A data set may come from anywhere: every number is checked before anything is read by it, and
+nothing is unpickled.
+Source: mosaicml/streaming 0.13.0, base/format/mds (version 2).
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastload.errors import SourceError
+from fastload.files.opening import no_wait
+from fastload.sources.base import numbered
+from fastload.sources.mapped import SpanSource
+from fastload.spec import Array, Longs
+from fastload.system import limits
+
+INDEX, VERSION = "index.json", 2
+WORD = np.dtype("<u4")
+IMAGES = ("jpeg", "png", "jpeg_array", "jpegarray", "bytes")  # encoded images as they are
+# Labels. "int" has 64 bits
+INTEGERS = {"int": "<i8"} | {
+    f"{sign}int{8 * size}": f"<{sign or 'i'}{size}" for sign in ("", "u") for size in (1, 2, 4, 8)
+}
+KINDS = {"image": IMAGES, "label": tuple(INTEGERS)}
+READERS = 8  # threads: many small reads, which a network's file system makes slow
+MOST_SHARDS, MOST_COLUMNS = 1 << 24, 1 << 10
+REMEDY = "write the data set again"
+
+
+class Shard(NamedTuple):
+    """A shard as the index has it."""
+
+    path: str
+    samples: int
+    columns: tuple[tuple[str, str, int], ...]  # name, encoding, bytes (0: they differ)
+
+
+class Fields(NamedTuple):
+    """Numbers of two of a shard's columns."""
+
+    image: int
+    label: int
+
+
+def load(where: str, fields: tuple[str, str] | None = None) -> SpanSource:
+    """The data set in the folder `where`.
+
+    fields: names of the columns with images and labels; None takes the first of each kind. Raises
+    SourceError with the first problem of each shard.
+    """
+    shards = [shard for shard in _shards(where) if shard.samples]
+    if not shards:
+        raise SourceError(f"{os.path.join(where, INDEX)}: lists no samples; {REMEDY}")
+    taken = [_fields(shard, fields) for shard in shards]
+    with ThreadPoolExecutor(READERS, "fastload-mds") as threads:
+        found = list(threads.map(_attempt, shards, taken))
+    if problems := [str(each) for each in found if isinstance(each, SourceError)]:
+        raise SourceError("\n".join(problems))
+    spans = [each for each in found if not isinstance(each, SourceError)]
+    labels = np.concatenate([label for _, _, label in spans])
+    return SpanSource(
+        where,
+        tuple(shard.path for shard in shards),
+        np.repeat(np.arange(len(shards)), [shard.samples for shard in shards]),
+        np.concatenate([offset for offset, _, _ in spans]),
+        np.concatenate([size for _, size, _ in spans]),
+        labels,
+        numbered(labels),
+    )
+
+
+def _shards(where: str) -> Iterator[Shard]:
+    """Raises SourceError."""
+    path = os.path.join(where, INDEX)
+    index = _json(path)
+    listed = index.get("shards") if isinstance(index, dict) else None
+    if not isinstance(listed, list) or len(listed) > MOST_SHARDS:
+        raise SourceError(f"{path}: has no list of shards; {REMEDY}")
+    for number, one in enumerate(listed):
+        try:
+            yield _shard(where, one)
+        except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, SourceError):
+                raise
+            raise SourceError(
+                f"{path}: shard {number} is not described as MDS {VERSION} does "
+                f"({type(error).__name__}: {error}); {REMEDY}"
+            ) from error
+
+
+def _json(path: str) -> Any:
+    try:
+        with open(path, "rb", opener=no_wait) as file:
+            if problem := limits.too_many(os.fstat(file.fileno()).st_size, limits.METADATA):
+                raise SourceError(f"{path}: is too large ({problem}); {REMEDY}")
+            return json.loads(file.read())
+    except OSError as error:
+        raise SourceError(
+            f"{path}: cannot be read ({error.strerror or error}); MDS shards want it beside them"
+        ) from error
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, SourceError):
+            raise
+        raise SourceError(f"{path}: is no JSON; {REMEDY}") from error
+
+
+def _shard(where: str, one: Any) -> Shard:
+    """Raises SourceError; KeyError, TypeError and ValueError for what is described otherwise."""
+    name, samples = one["raw_data"]["basename"], one["samples"]
+    path = os.path.join(where, str(name))
+    if one["format"] != "mds" or one["version"] != VERSION:
+        raise SourceError(
+            f"{path}: is {one['format']} {one['version']} (want mds {VERSION}); run fastload "
+            "convert, or write it with MDSWriter"
+        )
+    # The list is not to reach files elsewhere
+    if not isinstance(name, str) or os.path.basename(name) != name or name in ("", ".", ".."):
+        raise ValueError(f"the name {name!r}")
+    if type(samples) is not int or samples < 0:
+        raise ValueError(f"{samples!r} samples")
+    columns = list(
+        zip(one["column_names"], one["column_encodings"], one["column_sizes"], strict=True)
+    )
+    for column, encoding, size in columns:
+        if not isinstance(column, str) or not isinstance(encoding, str):
+            raise TypeError("names of columns")
+        fixed = INTEGERS.get(encoding)
+        if fixed and size != np.dtype(fixed).itemsize:
+            raise ValueError(f"column {column!r} of type {encoding} with {size!r} bytes")
+        if size is not None and (type(size) is not int or not 0 < size < 1 << 32):
+            raise ValueError(f"column {column!r} with {size!r} bytes")
+    if len(columns) > MOST_COLUMNS:
+        raise ValueError(f"{len(columns)} columns")
+    if samples and not os.path.exists(path) and one["compression"] is not None:
+        raise SourceError(
+            f"{path}: is there only compressed ({one['compression']}); unpack it, or write the "
+            "shards with compression=None"
+        )
+    return Shard(path, samples, tuple((a, b, c or 0) for a, b, c in columns))
+
+
+def _fields(shard: Shard, fields: tuple[str, str] | None) -> Fields:
+    """Raises SourceError."""
+    found = []
+    for position, (kind, encodings) in enumerate(KINDS.items()):
+        want = fields[position] if fields else None
+        fitting = [
+            number
+            for encoding in encodings
+            for number, (name, has, _) in enumerate(shard.columns)
+            if has == encoding and want in (None, name)
+        ]
+        if not fitting:
+            has = ", ".join(f"{name!r} ({encoding})" for name, encoding, _ in shard.columns)
+            what = f"no {kind} column" + (f" {want!r}" if want else "")
+            raise SourceError(
+                f"{shard.path}: has {what} (has {has}; {kind}s are {', '.join(encodings)}); name "
+                "the columns with images and labels: fields=(IMAGE, LABEL)"
+            )
+        found.append(fitting[0])
+    return Fields(*found)
+
+
+def _attempt(shard: Shard, fields: Fields) -> tuple[Longs, Longs, Longs] | SourceError:
+    try:
+        with open(shard.path, "rb", opener=no_wait) as file:
+            return _spans(shard, fields, file.fileno())
+    except SourceError as error:
+        return error
+    except OSError as error:
+        return SourceError(
+            f"{shard.path}: cannot be read ({error.strerror or error}); restore it, or make it "
+            "readable"
+        )
+
+
+def _spans(shard: Shard, fields: Fields, file: int) -> tuple[Longs, Longs, Longs]:
+    """Offset and size of each image in bytes, and the labels: int64 [N] each.
+
+    Raises SourceError and OSError.
+    """
+    begins = _begins(shard, file)
+    differ = [number for number, (_, _, size) in enumerate(shard.columns) if not size]
+    heads = _gathered(shard, file, begins[:-1], WORD.itemsize * len(differ)).view(WORD)
+    sizes = np.empty((shard.samples, len(shard.columns)), np.int64)
+    sizes[:] = [size for _, _, size in shard.columns]
+    sizes[:, differ] = heads
+    ends = np.cumsum(sizes, axis=1) + begins[:-1, None] + WORD.itemsize * len(differ)
+    wrong = np.flatnonzero(ends[:, -1] != begins[1:])
+    if len(wrong):
+        sample = int(wrong[0])
+        raise SourceError(
+            f"{shard.path}: sample {sample} ends at byte {int(ends[sample, -1])}, want "
+            f"{int(begins[sample + 1])}; {REMEDY}"
+        )
+    image, label = fields
+    if not sizes[:, image].all():
+        sample = int(np.flatnonzero(sizes[:, image] == 0)[0])
+        raise SourceError(f"{shard.path}: sample {sample} has an empty image; {REMEDY}")
+    kind = np.dtype(INTEGERS[shard.columns[label][1]])
+    values = _gathered(shard, file, ends[:, label] - kind.itemsize, kind.itemsize).view(kind)
+    return ends[:, image] - sizes[:, image], sizes[:, image], values[:, 0].astype(np.int64)
+
+
+def _begins(shard: Shard, file: int) -> Longs:
+    """int64 [N + 1]: where samples begin, and the last one ends. Raises SourceError."""
+    size, table = os.fstat(file).st_size, WORD.itemsize * (shard.samples + 2)
+    problem = f"has {size} bytes, want {table} and more" if size < table else ""
+    if not problem:
+        words = np.frombuffer(os.pread(file, table, 0), WORD).astype(np.int64)
+        steps = np.diff(words[1:])
+        if words[0] != shard.samples:
+            problem = f"has {words[0]} samples, want {shard.samples}"
+        elif words[1] < table or words[-1] > size or (steps < 0).any():
+            problem = "has samples outside of it"
+    if problem:
+        raise SourceError(f"{shard.path}: {problem}; {REMEDY}")
+    return words[1:]
+
+
+def _gathered(shard: Shard, file: int, offsets: Longs, size: int) -> NDArray[np.uint8]:
+    """uint8 [N, size]: so many bytes from each offset. Raises SourceError."""
+    data = b"".join([os.pread(file, size, offset) for offset in offsets.tolist()])
+    if len(data) != size * len(offsets):
+        raise SourceError(f"{shard.path}: was cut off while it was read; open it again")
+    rows: Array = np.frombuffer(data, np.uint8).reshape(len(offsets), size)
+    return rows
