@@ -172,7 +172,7 @@ def test_folders_that_are_no_data_set(tmp_path):
     assert (
         refused(tmp_path / "file")
         == f"{tmp_path}/file: is a file of no known format (want fastload's shards, FFCV file "
-        "(.beton), folder of classes); give one of these"
+        "(.beton), MosaicML Streaming's shards (MDS), folder of classes); give one of these"
     )
     (tmp_path / "x.tar").write_bytes(b"")
     assert (
