@@ -178,7 +178,8 @@ def test_folders_that_are_no_data_set(tmp_path):
     assert (
         refused(tmp_path / "x.tar")
         == f"{tmp_path}/x.tar: training reads no webdataset (want fastload's shards, FFCV file "
-        f"(.beton), folder of classes); run fastload convert {tmp_path}/x.tar DST, and open DST"
+        "(.beton), MosaicML Streaming's shards (MDS), folder of classes); run fastload convert "
+        f"{tmp_path}/x.tar DST, and open DST"
     )
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
