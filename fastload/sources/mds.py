@@ -192,37 +192,40 @@ def _spans(shard: Shard, fields: Fields, file: int) -> tuple[Longs, Longs, Longs
     begins = _begins(shard, file)
     differ = [number for number, (_, _, size) in enumerate(shard.columns) if not size]
     heads = _gathered(shard, file, begins[:-1], WORD.itemsize * len(differ)).view(WORD)
-    sizes = np.empty((shard.samples, len(shard.columns)), np.int64)
-    sizes[:] = [size for _, _, size in shard.columns]
-    sizes[:, differ] = heads
-    ends = np.cumsum(sizes, axis=1) + begins[:-1, None] + WORD.itemsize * len(differ)
-    wrong = np.flatnonzero(ends[:, -1] != begins[1:])
-    if len(wrong):
+    at, found = begins[:-1] + WORD.itemsize * len(differ), dict[int, tuple[Longs, Longs]]()
+    for number, (_, _, fixed) in enumerate(shard.columns):
+        size = np.full_like(at, fixed) if fixed else heads[:, differ.index(number)].astype(np.int64)
+        if number in fields:
+            found[number] = at, size
+        at = at + size
+    if len(wrong := np.flatnonzero(at != begins[1:])):
         sample = int(wrong[0])
         raise SourceError(
-            f"{shard.path}: sample {sample} ends at byte {int(ends[sample, -1])}, want "
+            f"{shard.path}: sample {sample} ends at byte {int(at[sample])}, want "
             f"{int(begins[sample + 1])}; {REMEDY}"
         )
-    image, label = fields
-    if not sizes[:, image].all():
-        sample = int(np.flatnonzero(sizes[:, image] == 0)[0])
-        raise SourceError(f"{shard.path}: sample {sample} has an empty image; {REMEDY}")
-    kind = np.dtype(INTEGERS[shard.columns[label][1]])
-    values = _gathered(shard, file, ends[:, label] - kind.itemsize, kind.itemsize).view(kind)
-    return ends[:, image] - sizes[:, image], sizes[:, image], values[:, 0].astype(np.int64)
+    offset, size = found[fields.image]
+    if len(wrong := np.flatnonzero(size == 0)):
+        raise SourceError(f"{shard.path}: sample {int(wrong[0])} has an empty image; {REMEDY}")
+    kind = np.dtype(INTEGERS[shard.columns[fields.label][1]])
+    values = _gathered(shard, file, found[fields.label][0], kind.itemsize).view(kind)
+    return offset, size, values[:, 0].astype(np.int64)
 
 
 def _begins(shard: Shard, file: int) -> Longs:
-    """int64 [N + 1]: where samples begin, and the last one ends. Raises SourceError."""
+    """int64 [N + 1]: where samples begin, and the last one ends; each has room for its columns.
+
+    Raises SourceError.
+    """
     size, table = os.fstat(file).st_size, WORD.itemsize * (shard.samples + 2)
     problem = f"has {size} bytes, want {table} and more" if size < table else ""
     if not problem:
         words = np.frombuffer(os.pread(file, table, 0), WORD).astype(np.int64)
-        steps = np.diff(words[1:])
+        least = sum(size or WORD.itemsize for _, _, size in shard.columns)
         if words[0] != shard.samples:
             problem = f"has {words[0]} samples, want {shard.samples}"
-        elif words[1] < table or words[-1] > size or (steps < 0).any():
-            problem = "has samples outside of it"
+        elif words[1] < table or words[-1] > size or (np.diff(words[1:]) < least).any():
+            problem = "has samples outside of it, or too small ones"
     if problem:
         raise SourceError(f"{shard.path}: {problem}; {REMEDY}")
     return words[1:]

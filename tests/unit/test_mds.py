@@ -147,6 +147,18 @@ def test_shards_without_an_index(tmp_path):
     )
 
 
+def test_more_samples_than_the_file_has_bytes_for(tmp_path):
+    """Nothing is taken for them."""
+    count, table = 100_000, 4 * 100_002
+    data = struct.pack("<I", count) + np.full(count + 1, table, "<u4").tobytes()
+    path = write(tmp_path / "a", {"s.mds": data}, [described("s.mds", count)])
+    with pytest.raises(SourceError) as raised:
+        fastload.open(path)
+    assert str(raised.value) == (
+        f"{path}/s.mds: has samples outside of it, or too small ones; write the data set again"
+    )
+
+
 @given(data=st.data())
 def test_damaged_shards(mds, tmp_path_factory, data):
     """Each is an error that says so, or gives images inside the file."""
