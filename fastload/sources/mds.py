@@ -206,7 +206,8 @@ def _spans(shard: Shard, fields: Fields, file: int) -> tuple[Longs, Longs, Longs
         )
     offset, size = found[fields.image]
     if len(wrong := np.flatnonzero(size == 0)):
-        raise SourceError(f"{shard.path}: sample {int(wrong[0])} has an empty image; {REMEDY}")
+        sample = int(wrong[0])
+        raise SourceError(f"{shard.path}: sample {sample} has an empty image; {REMEDY}")
     kind = np.dtype(INTEGERS[shard.columns[fields.label][1]])
     values = _gathered(shard, file, found[fields.label][0], kind.itemsize).view(kind)
     return offset, size, values[:, 0].astype(np.int64)
