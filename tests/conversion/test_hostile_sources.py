@@ -96,14 +96,19 @@ def test_damaged_archives(tools, tmp_path):
     path.write_bytes(whole[:600])  # within the first file
     assert (
         refused(path)
-        == f"{path}: is no tar archive, or damaged (unexpected end of data); restore it"
+        == f"{path}: is no tar archive, or damaged at byte {second.offset} of 600 (unexpected end "
+        "of data); restore it"
     )
     content = bytearray(whole)
     content[148] ^= 1  # the first header's checksum
     path.write_bytes(content)
-    assert refused(path) == f"{path}: is no tar archive, or damaged (bad checksum); restore it"
+    assert (
+        refused(path)
+        == f"{path}: is no tar archive, or damaged at byte 0 of {len(whole)} (bad checksum); "
+        "restore it"
+    )
     path.write_bytes(b"")
-    assert refused(path).startswith(f"{path}: is no tar archive, or damaged (")
+    assert refused(path).startswith(f"{path}: is no tar archive, or damaged at byte 0 of 0 (")
     (tmp_path / "a.tar.gz").write_bytes(gzip.compress(whole)[:-20])
     assert refused(tmp_path / "a.tar.gz").startswith(
         f"{tmp_path}/a.tar.gz: is no tar archive, or damaged ("
