@@ -88,7 +88,12 @@ def _open_remote(
 
 def _no_source(file: str) -> SourceError:
     """The error of a file that nobody trains on as it is, although `convert` may read it."""
-    if other := formats.recognize(file, READERS):
+    other = formats.recognize(file, READERS)
+    if other and other.name == formats.WEBDATASET:
+        return SourceError(
+            f"{file}: is compressed, want plain tars; run fastload convert {file} DST, and open DST"
+        )
+    if other:
         return SourceError(
             f"{file}: training reads no {other.name} (want {formats.known(SOURCES)}); run fastload "
             f"convert {file} DST, and open DST"

@@ -76,15 +76,15 @@ def archives(where: str) -> list[str]:
     else:
         paths = [where] if os.path.exists(where) else expanded(where)
         names = paths
-        if missing := [path for path in paths if not os.path.isfile(path)]:
-            raise SourceError(
-                f"{missing[0]}: is no file ({len(missing)} such of {len(paths)} in {where}); "
-                "correct the pattern"
-            )
     if packed := sorted(name for name in names if name.lower().endswith(COMPRESSED)):
         raise SourceError(
             f"{where}: {packed[0]} is compressed, want plain tars; run fastload convert {where} "
             "DST, and open DST"
+        )
+    if missing := [path for path in paths if not os.path.isfile(path)]:
+        raise SourceError(
+            f"{missing[0]}: is no file ({len(missing)} such of {len(paths)} in {where}); correct "
+            "the pattern"
         )
     if not paths:
         raise SourceError(f"{where}: holds no tars (.tar); give another folder")
