@@ -175,13 +175,12 @@ def of_target(where: str) -> Format | None:
 
 def known(*tables: Table[Format]) -> str:
     """The formats that are there, in words, for help texts and errors; others' by their names, so
-    that nothing is loaded.
+    that nothing is loaded. A name that two tables have is that of the first.
     """
     words: dict[str, str] = {}
     for table in tables:
-        words = {
-            name: table.own[name].summary if name in table.own else name for name in table
-        } | words
+        for name in table:
+            words.setdefault(name, table.own[name].summary if name in table.own else name)
     return ", ".join(words.values())
 
 
@@ -224,7 +223,7 @@ def files_in(one: Format, where: str) -> tuple[str, ...]:
     """
     for folder in (where, os.path.join(where, "data")):
         entries = _entries(folder)
-        if folder == where and any(entry.is_dir() for entry in entries):
+        if folder == where and any(map(_may_be_a_class, entries)):
             continue
         names = sorted(
             entry.name
@@ -242,6 +241,11 @@ def in_order(*tables: Table[Format]) -> Iterator[Format]:
         yield from table.own.values()
     for table in tables:
         yield from table.loaded()
+
+
+def _may_be_a_class(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a folder other than those that programs leave: .cache, _tmp."""
+    return entry.is_dir() and not entry.name.startswith((".", "_"))
 
 
 def _names(folder: str) -> list[str]:

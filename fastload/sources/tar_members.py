@@ -61,6 +61,9 @@ class Walk:
             while (member := archive.next()) is not None:
                 # A million of them would fill the memory.
                 archive.members.clear()  # type: ignore[attr-defined]
+                # A negative size leads back to a header that was read, for ever.
+                if member.size < 0 or archive.offset <= self.at:
+                    raise ValueError(f"a member of {member.size} bytes")
                 self.at = archive.offset
                 file.again()
                 _check_globals(archive.pax_headers)
@@ -84,9 +87,10 @@ class Walk:
 
     def _damaged(self, why: str) -> None:
         """What cannot be gone over to its end has no members."""
-        where = f"at byte {self.at} of {self.length}"
         self.spans = []
-        self.problems = [f"is no tar archive, or damaged {where} ({why}); restore it"]
+        self.problems = [
+            f"is no tar archive, or damaged at byte {self.at} of {self.length} ({why}); restore it"
+        ]
 
     def _refused(self, member: tarfile.TarInfo, name: str) -> str:
         """Why this member is not taken, or nothing."""

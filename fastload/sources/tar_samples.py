@@ -21,7 +21,6 @@ SKIPPED = re.compile(r"__[^/]*__/")
 LABELS = ("cls", "json")
 # Bytes of a file with a label; characters of the label
 LARGEST_LABEL, LONGEST_LABEL = (1 << 20, 4096)
-CORRECT = "correct the archive"
 CLASSES = "classes.json"  # beside the shards: a list of the classes' names
 Group = dict[str, Span]  # the files of one sample, by extension
 
@@ -51,13 +50,15 @@ def samples(files: Files, spans: Iterable[Span]) -> Iterator[Sample]:
             yield Sample(archive, key, group, TWICE)
         elif len(images) == 1:
             yield Sample(archive, key, group, "", images[0], label(files, group))
-        elif images:
-            many = f"has {len(images)} images ({', '.join(images)})"
-            yield Sample(archive, key, group, f"{many}, want one; {CORRECT}")
         else:
-            none = f"has no image (has {', '.join(group)})"
-            yield Sample(archive, key, group, f"{none}, want one; {CORRECT}")
+            yield Sample(archive, key, group, _other_than_one(images, group))
         seen.add((archive, key))
+
+
+def _other_than_one(images: list[str], group: Group) -> str:
+    if images:
+        return f"has {len(images)} images ({', '.join(images)}), want one; correct the archive"
+    return f"has no image (has {', '.join(group)}), want one; correct the archive"
 
 
 def groups(spans: Iterable[Span]) -> Iterator[tuple[str, Group]]:
