@@ -4,7 +4,7 @@ Texts read `where: what (got, want); what to do`, on one line per problem.
 """
 
 import pkgutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 # What else a SampleError is, by what was raised: that class → the name of ours. They are made
@@ -32,6 +32,7 @@ ALSO = {
 OS_FIELDS = ("errno", "strerror", "filename")
 # Equal reasons from which they are one line, and the names that it then has
 EQUAL, NAMED = 4, 3
+SHOWN = 20  # problems in one message
 
 
 def readable(text: str) -> str:
@@ -57,6 +58,12 @@ def grouped(problems: Iterable[tuple[str, str]]) -> list[str]:
             shown = ", ".join(given[:NAMED])
             lines.append(f"{len(given):,} times: {reason}: {shown} and {len(given) - NAMED:,} more")
     return lines
+
+
+def listed(problems: Sequence[str]) -> str:
+    """Problems as lines of one message."""
+    more = [f"and {len(problems) - SHOWN} more"] if len(problems) > SHOWN else []
+    return "\n".join([*problems[:SHOWN], *more])
 
 
 class FastloadError(Exception):

@@ -33,7 +33,7 @@ with atheris.instrument_imports(include=["fastload", "tarfile", "tomllib"]):
     from fastload.files import names
     from fastload.files.below import Place, opened
     from fastload.files.names import Inner
-    from fastload.sources import arrow, beton_file, seek, shard_index, shards
+    from fastload.sources import arrow, beton_file, open_source, read, seek, shard_index, shards
 from tests.beton.mutated_release import whole
 from tests.conftest import encoded, textured
 
@@ -92,6 +92,12 @@ def run_tar(folder: Path, data: bytes) -> None:
         refused(error, folder)
     except BadSampleError:
         pass
+    try:
+        source = open_source(path)
+        for sample in range(len(source)):
+            read(source, sample)
+    except SourceError as error:
+        refused(error, folder)
 
 
 def arrow_seeds(folder: Path) -> list[bytes]:

@@ -98,7 +98,9 @@ TOPICS = (
         "Give each image one mask of its size. [views.md](views.md) shows the layouts.",
     ),
     Topic(
-        "Readers of a conversion", "SourceError", ("conversion/readers/",),
+        "Archives, and what conversions read", "SourceError",
+        ("conversion/readers/", "sources/tar", "sources/labels", "files/guarded",
+         "files/patterns"),
         "An archive, a table or a list is damaged, is unsafe, or says less than a data set needs.",
         "Mend what the line names, or make the archive again. `--labels` gives labels that the "
         "source lacks.",

@@ -136,13 +136,14 @@ def _source(
 
 
 def _data(data: str | None, command: list[str] | None) -> tuple[str | None, list[str] | None]:
-    """Data and command apart: a single word that is a folder or an FFCV file is data."""
-    if (
-        not command
-        or len(command) > 1
-        or not (os.path.isdir(command[0]) or command[0].lower().endswith(".beton"))
-    ):
+    """Data and command apart: a single word that is a folder or names files of data is data."""
+    if not command or len(command) > 1 or not (os.path.isdir(command[0]) or _is_data(command[0])):
         return data, command
     if data is not None:
         raise UsageError(f"profile: data given twice ({command[0]} and --data {data}); give one")
     return command[0], None
+
+
+def _is_data(word: str) -> bool:
+    """Whether its end says that no program is meant."""
+    return word.lower().endswith((".beton", ".tar"))

@@ -23,7 +23,6 @@ from fastload.conversion.beton_samples import Options, StoredMaker
 from fastload.conversion.forecast import SECONDS, Forecast, estimate
 from fastload.conversion.interrupts import Committing, delayed
 from fastload.conversion.journal import Journal
-from fastload.conversion.keys import readable
 from fastload.conversion.parts import Bad
 from fastload.conversion.readers.base import Reader, stamp_of
 from fastload.conversion.readers.spans import spooled
@@ -31,6 +30,7 @@ from fastload.conversion.store_writer import check_url
 from fastload.conversion.workers import Advance, Stop
 from fastload.errors import ConversionError, UsageError, grouped
 from fastload.files.below import PLAIN
+from fastload.files.names import readable
 from fastload.sources import beton_file as format
 from fastload.spec import Json, Longs
 from fastload.system.machine import usable_cores

@@ -7,14 +7,14 @@ import re
 from collections.abc import Iterator, Sequence
 
 from fastload import _native
-from fastload.conversion.keys import readable, tidy_key
+from fastload.conversion.keys import tidy_key
 from fastload.conversion.options import Options
 from fastload.conversion.parts import Item, Written
 from fastload.conversion.readers.base import Reader
 from fastload.conversion.staged_writer import NewFiles, StagedWriter
 from fastload.conversion.writers import Catalog
 from fastload.errors import ConversionError
-from fastload.files.names import CONTROL, LONGEST_PART, Inner
+from fastload.files.names import CONTROL, LONGEST_PART, Inner, readable
 
 OTHERS = "image_files"  # of files that are called image, which are not the images
 IMAGES = "images"  # the folder of the images, where there are other files

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastload.conversion.keys import readable
 from fastload.conversion.parts import Written
 from fastload.conversion.writers import Catalog
 from fastload.errors import ConversionError
+from fastload.files.names import readable
 from fastload.sources import arrow
 from fastload.sources.extras import COLUMN, extras_field
 from fastload.sources.shard_index import METADATA, NUMBERS, VERSION, Index, Shard, arrow_schema

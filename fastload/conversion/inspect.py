@@ -12,7 +12,7 @@ from fastload import _native
 from fastload.conversion import samples
 from fastload.conversion.histograms import Histogram, histogram
 from fastload.conversion.readers import (
-    ANYTHING,
+    TO_LOOK,
     FolderReader,
     Reader,
     ShardsReader,
@@ -80,7 +80,7 @@ def inspect(where: str, headers: int = HEADERS) -> Facts:
         if isinstance(source, ShardSource):
             return _shards(source)
     match = opening.match(at_hand(where))
-    reader = opening.open_match(match, ANYTHING)
+    reader = opening.open_match(match, TO_LOOK)
     if isinstance(reader, ShardsReader):
         return _shards(reader.source)
     if isinstance(reader, FolderReader):

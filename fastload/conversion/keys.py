@@ -4,12 +4,11 @@ import os
 import re
 from collections.abc import Iterable
 
-CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-# How Python shows bytes of a file name that are not UTF-8
-SURROGATE = re.compile(r"[\ud800-\udfff]")
+from fastload.files.names import CONTROL, readable
+from fastload.sources.tar_samples import SKIPPED
+
 # Parts that would lead out of a folder, or that are empty
 UNSAFE = re.compile(r"(^|/)\.{0,2}(?=/|$)")
-SKIPPED = re.compile(r"__[^/]*__/")  # WebDataset takes such members for metadata and skips them
 
 
 def unique_keys(names: Iterable[str]) -> list[str]:
@@ -41,8 +40,3 @@ def tidy_key(name: str) -> str:
     )
     key = UNSAFE.sub(r"\1_", CONTROL.sub("_", key))
     return f"_{key.lstrip('_')}" if SKIPPED.match(key) else key
-
-
-def readable(name: str) -> str:
-    """A file name as UTF-8 can hold it: bytes that are not UTF-8 become U+FFFD."""
-    return SURROGATE.sub("\ufffd", name)

@@ -12,13 +12,13 @@ import numpy as np
 
 from fastload import _native
 from fastload.conversion import seek_writer, staging, target
-from fastload.conversion.keys import readable
 from fastload.conversion.options import Options
 from fastload.conversion.parts import Item, Row, Written, written
 from fastload.conversion.readers.base import Reader
 from fastload.conversion.shards_writer import commit_staged, is_intact, temporary
 from fastload.conversion.writers import Catalog, Committed, Samples, Wanted
 from fastload.errors import ConversionError
+from fastload.files.names import readable
 from fastload.sources.arrow import import_arrow
 from fastload.sources.shard_index import BAD
 from fastload.spec import Longs

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastload.conversion import seek_writer, transcoding
-from fastload.conversion.keys import readable
 from fastload.conversion.readers.base import Extra
 from fastload.conversion.samples import Facts, extension
+from fastload.files.names import readable
 from fastload.sources.extras import Placed
 from fastload.spec import Json, Longs
 

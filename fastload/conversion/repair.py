@@ -27,10 +27,10 @@ from fastload.conversion import (
     workers,
 )
 from fastload.conversion.appending import Appender
-from fastload.conversion.readers.base import Extra, Reader, listed
+from fastload.conversion.readers.base import Extra, Reader
 from fastload.conversion.samples import BadSampleError
 from fastload.conversion.workers import Advance
-from fastload.errors import ConversionError
+from fastload.errors import ConversionError, listed
 from fastload.files.below import DirEntry, Folder
 from fastload.files.names import Inner
 from fastload.files.opening import no_wait

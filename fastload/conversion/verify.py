@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastload.conversion import samples, workers
-from fastload.conversion.readers import FolderReader, Reader, open_reader
+from fastload.conversion.readers import TO_LOOK, FolderReader, Reader, open_reader
 from fastload.conversion.verify_shards import (
     Damage,
     check_file,
@@ -54,7 +54,7 @@ def prepare(where: str) -> Index | Reader | Damaged:
     where = at_hand(where)
     path = os.path.join(where, INDEX)
     if not os.path.exists(path):
-        return open_reader(where)
+        return open_reader(where, TO_LOOK)
     import_arrow(where)  # its absence is no damage
     try:
         index = read_index(where)

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 
 from fastload.conversion import staging, target
-from fastload.conversion.keys import readable
 from fastload.conversion.options import Options
 from fastload.conversion.parts import Written
 from fastload.conversion.readers.base import Reader
@@ -17,6 +16,7 @@ from fastload.conversion.shards_writer import (
     write_shard,
 )  # fmt: skip
 from fastload.conversion.writers import Catalog, Committed, Samples, Wanted
+from fastload.files.names import readable
 from fastload.sources.shard_index import BAD, SHARD_NAME
 
 CLASSES = "classes.json"  # beside the shards, whose labels are numbers

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from fastload.errors import ConversionError, SourceError
+from fastload.files.patterns import is_pattern
 from fastload.system.extensions import Row, Table
 
 ARROW = 'pip install "fastload-torch[convert]"'
@@ -54,7 +55,7 @@ class Format(Row):
     kind: str = field(default="", kw_only=True)
 
 
-SHARDS, FOLDER, PAIRS = "shards", "folder", "pairs"
+SHARDS, FOLDER, PAIRS, WEBDATASET = "shards", "folder", "pairs", "webdataset"
 OWN = (
     Format(
         SHARDS,
@@ -83,8 +84,16 @@ OWN = (
         markers=("*.mds",),
         fields=True,
     ),
+    # Plain tars are opened in place; conversions also read compressed ones, so two records
     Format(
-        "webdataset",
+        WEBDATASET,
+        summary="WebDataset tars (.tar)",
+        source="fastload.sources.tars",
+        suffixes=(".tar",),
+        many=True,
+    ),
+    Format(
+        WEBDATASET,
         summary="tars of WebDataset or of a folder (.tar, .tar.gz)",
         reader="fastload.conversion.readers.tars",
         writer="fastload.conversion.webdataset_writer",
@@ -173,11 +182,12 @@ def of_target(where: str) -> Format | None:
 
 def known(*tables: Table[Format]) -> str:
     """The formats that are there, in words, for help texts and errors; others' by their names, so
-    that nothing is loaded.
+    that nothing is loaded. A name that two tables have is that of the first.
     """
     words: dict[str, str] = {}
     for table in tables:
-        words |= {name: table.own[name].summary if name in table.own else name for name in table}
+        for name in table:
+            words.setdefault(name, table.own[name].summary if name in table.own else name)
     return ", ".join(words.values())
 
 
@@ -194,8 +204,42 @@ def summary_of(kind: str) -> str:
 
 def seen_at(where: str) -> str:
     """The words for what `open_source` takes the data set at `where` for."""
-    one = recognize(where, SOURCES)
-    return (one or SOURCES[FOLDER]).summary
+    return (source_at(where) or SOURCES[FOLDER]).summary
+
+
+def source_at(where: str) -> Format | None:
+    """The format that `open_source` takes the data set at `where` for.
+
+    None: of a file, none; of a folder, a plain one.
+    """
+    if not os.path.exists(where):
+        return SOURCES[WEBDATASET] if is_pattern(where) else None
+    many = (one for one in SOURCES.own.values() if one.many)
+    return recognize(where, SOURCES) or next((one for one in many if _is_full_of(one, where)), None)
+
+
+def _is_full_of(one: Format, where: str) -> bool:
+    """Whether a folder itself has such files. A folder `data` in it may be a class."""
+    return any(os.path.dirname(path) == where.rstrip("/") for path in files_in(one, where))
+
+
+def files_in(one: Format, where: str) -> tuple[str, ...]:
+    """Paths of a format's files in a folder, or in its folder `data`, where the Hub has them.
+
+    Sorted. None in a folder with folders: they are classes, and an archive happens to lie there.
+    """
+    for folder in (where, os.path.join(where, "data")):
+        entries = _entries(folder)
+        if folder == where and any(map(_may_be_a_class, entries)):
+            continue
+        names = sorted(
+            entry.name
+            for entry in entries
+            if entry.name.lower().endswith(one.suffixes) and entry.is_file()
+        )
+        if names:
+            return tuple(os.path.join(folder, name) for name in names)
+    return ()
 
 
 def in_order(*tables: Table[Format]) -> Iterator[Format]:
@@ -206,8 +250,21 @@ def in_order(*tables: Table[Format]) -> Iterator[Format]:
         yield from table.loaded()
 
 
+def _may_be_a_class(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a folder other than those that programs leave: .cache, _tmp."""
+    return entry.is_dir() and not entry.name.startswith((".", "_"))
+
+
 def _names(folder: str) -> list[str]:
     try:
         return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
     except OSError:
         return []

@@ -15,6 +15,10 @@ from collections.abc import Sequence
 from fastload.errors import SourceError
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+# How Python shows bytes of a file name that are not UTF-8
+SURROGATE = re.compile(r"[\ud800-\udfff]")
+# WebDataset's names for what would have to be run
+PICKLED = (".pkl", ".pickle", ".pyd", ".pth", ".pt", ".npy_pickle")
 LONGEST_PART = 255  # bytes of a file's name, as Linux allows
 LONGEST = 4000  # bytes of a path; Linux takes 4,095 in one call
 LONGEST_SUFFIX = 128  # bytes; a name of a sample, cut to 255 bytes, has room for it
@@ -140,6 +144,15 @@ def unique_suffixes(texts: Sequence[str]) -> dict[str, str]:
             name = Suffix(f"{wanted}_{number}")
         by_suffix[name] = text
     return by_suffix
+
+
+def readable(name: str) -> str:
+    """A file name as UTF-8 can hold it: bytes that are not UTF-8 become U+FFFD."""
+    return SURROGATE.sub("\ufffd", name)
+
+
+def is_pickled(name: str) -> bool:
+    return name.lower().endswith(PICKLED)
 
 
 def shown(text: str) -> str:

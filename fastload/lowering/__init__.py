@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fastload.dataset import Dataset
 from fastload.errors import PipelineError, UsageError
+from fastload.files.formats import WEBDATASET, source_at
 from fastload.lowering.chain import Ops, known_pictures, lower_transform
 from fastload.lowering.datasets import lower
 from fastload.lowering.huggingface import from_huggingface
@@ -43,8 +44,9 @@ def open(
     """Open the data set at `path`, or behind a URL.
 
     Args:
-        path: A folder of classes, converted shards, an FFCV file (.beton), or a format
-            that another distribution adds; with masks, a folder of images. A URL
+        path: A folder of classes, converted shards, an FFCV file (.beton), plain WebDataset
+            tars (a folder of them, one, or "train-{000..146}.tar"), or a format that
+            another distribution adds; with masks, a folder of images. A URL
             (s3://, gs://, az://, https://, hf://) is read through a cache on the local
             disk: docs/remote.md.
         transform: None, one fastload op, a list of them, torchvision transforms that
@@ -59,7 +61,7 @@ def open(
         fields: Of an FFCV file or of MDS shards, the names of the fields with images
             and with integer labels; None takes the first of each.
         format: Its name, where the path does not tell: "shards", "folder", "beton",
-            "mds", or another distribution's.
+            "mds", "webdataset", or another distribution's.
         cache: The folder of the cache; None: in the user's own cache. With a path, that
             is read through the cache, too, as from a slow network file system.
         cache_bytes: Bytes of the disk that the cache may take; None: 100 GiB.
@@ -92,6 +94,10 @@ def open(
         return Dataset(Pipeline(source, ops, views, form=forms.of_pair(form)))
     if store is not None:
         raise PipelineError(["masks: are read from local folders only; copy the data set"])
+    if (one := source_at(os.fspath(path))) and one.name == WEBDATASET:
+        raise PipelineError(
+            [f"masks: are read from folders of images (got tars: {path}); unpack the tars first"]
+        )
     if problems := _mask_problems(views, mask_dtype, mask_fill):
         raise PipelineError(problems)
     source, paths = pairs(os.fspath(path), masks, mask_dtype, mask_fill)

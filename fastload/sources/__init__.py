@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from fastload.errors import SourceError, mistyped
 from fastload.files import formats
 from fastload.files.formats import READERS, SOURCES
+from fastload.files.patterns import is_pattern
 from fastload.remote.urls import is_url, local, of_path
 from fastload.sources.arrays import ArraySource
 from fastload.sources.base import FileSource, Location, Seek, Source, raw_pixels, read
@@ -44,7 +45,7 @@ def open_source(
     where = os.fspath(path)
     if is_url(where) or store is not None:
         return _open_remote(where, fields, format, store)
-    if not os.path.exists(where):
+    if not os.path.exists(where) and not is_pattern(where):
         raise SourceError(f"{where}: does not exist; check the path")
     if format is not None:
         if format not in SOURCES:
@@ -57,7 +58,7 @@ def open_source(
                 SOURCES,
             )
         return load(format, where, fields)
-    one = formats.recognize(where, SOURCES)
+    one = formats.source_at(where)
     if one is None and not os.path.isdir(where):
         raise _no_source(where)
     return load(one.name if one else formats.FOLDER, where, fields)
@@ -66,10 +67,15 @@ def open_source(
 def _open_remote(
     where: str, fields: tuple[str, str] | None, format: str | None, store: "Settings | None"
 ) -> Source:
-    if not is_url(where) and not os.path.exists(where):
-        raise SourceError(f"{where}: does not exist; check the path")
     if store is None and where.startswith("file://"):
         return open_source(local(where), fields, format)
+    if is_pattern(where) and not os.path.exists(where):
+        raise SourceError(
+            f"{where}: braces name files on the local disk only, without a cache; give the folder "
+            "of the tars, or run fastload convert FOLDER DST, and open DST"
+        )
+    if not is_url(where) and not os.path.exists(where):
+        raise SourceError(f"{where}: does not exist; check the path")
     # Local data sets need none of it
     from fastload.remote.access import Settings
     from fastload.sources import remote, staging
@@ -82,7 +88,12 @@ def _open_remote(
 
 def _no_source(file: str) -> SourceError:
     """The error of a file that nobody trains on as it is, although `convert` may read it."""
-    if other := formats.recognize(file, READERS):
+    other = formats.recognize(file, READERS)
+    if other and other.name == formats.WEBDATASET:
+        return SourceError(
+            f"{file}: is compressed, want plain tars; run fastload convert {file} DST, and open DST"
+        )
+    if other:
         return SourceError(
             f"{file}: training reads no {other.name} (want {formats.known(SOURCES)}); run fastload "
             f"convert {file} DST, and open DST"

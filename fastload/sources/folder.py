@@ -9,6 +9,14 @@ from fastload.errors import SourceError
 from fastload.sources import seek
 from fastload.sources.base import FileSource
 
+# Of files that are converted before they are trained on, and what they are
+PACKED = (
+    (".tar.gz", "compressed WebDataset"),
+    (".tgz", "compressed WebDataset"),
+    (".tar", "WebDataset"),
+    (".parquet", "Parquet"),
+    (".arrow", "Arrow"),
+)
 # Torchvision's IMG_EXTENSIONS
 EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
 
@@ -56,7 +64,7 @@ def _classes(root: str) -> list[str]:
 def _no_classes(root: str) -> SourceError:
     """The error of a folder without folders, which knows the formats that `convert` reads."""
     names = os.listdir(root)
-    for extension, kind in ((".tar", "WebDataset"), (".parquet", "Parquet"), (".arrow", "Arrow")):
+    for extension, kind in PACKED:
         if any(name.endswith(extension) for name in names):
             return SourceError(
                 f"{root}: holds {kind} files (got {extension}, want a folder of classes, or shards "

@@ -47,6 +47,7 @@ LINE = MIB  # of such a file
 NAMES = 64 * MIB  # a file with the names of classes: 1 million
 REPORT = 16 * MIB  # a profile as JSON: some MB; parsed, 3 bytes of JSON may take 64
 METADATA = 64 * MIB  # the JSON in an index: names of 1 million classes, 100,000 shards
+FILES = 1_000_000  # that one pattern names
 BAD_LIST = 64 * MIB  # a list of bad samples: 300,000
 
 

@@ -15,6 +15,7 @@ import pytest
 from fastload.conversion.readers import Choice, open_reader, records
 from fastload.conversion.samples import BadSampleError
 from tests.conversion.archives import refused, special, tar_of, zip_of
+from tests.sources.tar_helpers import forged
 
 NO_LABEL = 'has no label (want KEY.cls, or "label" in KEY.json); add it, or pass --labels none'
 
@@ -96,14 +97,19 @@ def test_damaged_archives(tools, tmp_path):
     path.write_bytes(whole[:600])  # within the first file
     assert (
         refused(path)
-        == f"{path}: is no tar archive, or damaged (unexpected end of data); restore it"
+        == f"{path}: is no tar archive, or damaged at byte {second.offset} of 600 (unexpected end "
+        "of data); restore it"
     )
     content = bytearray(whole)
     content[148] ^= 1  # the first header's checksum
     path.write_bytes(content)
-    assert refused(path) == f"{path}: is no tar archive, or damaged (bad checksum); restore it"
+    assert (
+        refused(path)
+        == f"{path}: is no tar archive, or damaged at byte 0 of {len(whole)} (bad checksum); "
+        "restore it"
+    )
     path.write_bytes(b"")
-    assert refused(path).startswith(f"{path}: is no tar archive, or damaged (")
+    assert refused(path).startswith(f"{path}: is no tar archive, or damaged at byte 0 of 0 (")
     (tmp_path / "a.tar.gz").write_bytes(gzip.compress(whole)[:-20])
     assert refused(tmp_path / "a.tar.gz").startswith(
         f"{tmp_path}/a.tar.gz: is no tar archive, or damaged ("
@@ -136,6 +142,19 @@ def test_a_header_that_is_damaged_in_the_middle_is_not_taken_for_the_end(tools, 
     assert (
         refused(path)
         == f"{path}: is damaged or cut off at byte {second} of {len(content)}; restore it"
+    )
+
+
+def test_a_size_that_leads_back_to_its_own_header_comes_to_an_end(tools, tmp_path):
+    path = tar_of(tmp_path / "a.tar", *[(f"c/{n}.jpg", tools.encode(3, 5, n)) for n in range(2)])
+    with tarfile.open(path) as archive:
+        second = archive.getmembers()[1].offset
+    content = bytearray(path.read_bytes())
+    content[second : second + 512] = forged(content[second : second + 512], b"-0000001000\0")
+    path.write_bytes(content)
+    assert refused(path) == (
+        f"{path}: is no tar archive, or damaged at byte {second} of {len(content)} (a member of "
+        "-512 bytes); restore it"
     )
 
 

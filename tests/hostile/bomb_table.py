@@ -55,24 +55,24 @@ BOMBS: dict[str, Bomb] = {
             folder, "x.tar", make.tar_header("p", 7 * GIB, tarfile.XHDTYPE), 8 * GIB
         ),
         bombs.opened,
-        "{path}: is no tar archive, or damaged (its headers are too large: got 7516193280 bytes, "
-        "want at most 1048576); restore it",
+        "{path}: is no tar archive, or damaged at byte 0 of 8589934592 (its headers are too "
+        "large: got 7516193280 bytes, want at most 1048576); restore it",
     ),
     "tar: a name of 8 GiB": Bomb(
         lambda folder: make.hole(
             folder, "x.tar", make.tar_header("l", 7 * GIB, tarfile.GNUTYPE_LONGNAME), 8 * GIB
         ),
         bombs.opened,
-        "{path}: is no tar archive, or damaged (its headers are too large: got 7516193280 bytes, "
-        "want at most 1048576); restore it",
+        "{path}: is no tar archive, or damaged at byte 0 of 8589934592 (its headers are too "
+        "large: got 7516193280 bytes, want at most 1048576); restore it",
     ),
     "tar: a name of 100 GiB that is not there": Bomb(
         lambda folder: make.written(
             folder, "x.tar", make.tar_header("l", 100 * GIB, tarfile.GNUTYPE_LONGNAME) + bytes(1024)
         ),
         bombs.opened,
-        "{path}: is no tar archive, or damaged (its headers are too large: got 107374182912 bytes, "
-        "want at most 1048576); restore it",
+        "{path}: is no tar archive, or damaged at byte 0 of 1536 (its headers are too large: "
+        "got 107374182912 bytes, want at most 1048576); restore it",
     ),
     "tar: names of names": Bomb(
         lambda folder: make.written(
@@ -81,19 +81,20 @@ BOMBS: dict[str, Bomb] = {
             (make.tar_header("l", 0, tarfile.GNUTYPE_LONGNAME)) * 3000 + bytes(1024),
         ),
         bombs.opened,
-        "{path}: is no tar archive, or damaged (one member has thousands of headers); restore it",
+        "{path}: is no tar archive, or damaged at byte 0 of 1537024 (one member has "
+        "thousands of headers); restore it",
     ),
     "tar: 20,000 global attributes": Bomb(
         make.pax_globals,
         bombs.opened,
-        "{path}: is no tar archive, or damaged (its headers are too large: got 1606656 bytes, want "
-        "at most 1048576); restore it",
+        "{path}: is no tar archive, or damaged at byte 0 of 80334336 (its headers are too "
+        "large: got 1606656 bytes, want at most 1048576); restore it",
     ),
     "tar: a sparse map of 8 MiB": Bomb(
         make.sparse_map,
         bombs.opened,
-        "{path}: is no tar archive, or damaged (its headers are too large: got 1049088 bytes, want "
-        "at most 1048576); restore it",
+        "{path}: is no tar archive, or damaged at byte 0 of 8391178 (its headers are too "
+        "large: got 1049088 bytes, want at most 1048576); restore it",
     ),
     "tar: a member of 100 GiB": Bomb(
         lambda folder: make.hole(

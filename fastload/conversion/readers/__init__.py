@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 
-from fastload.conversion.keys import readable, tidy_key, unique_keys
+from fastload.conversion.keys import tidy_key, unique_keys
 from fastload.conversion.readers import spans
 from fastload.conversion.readers.base import (
     ANYTHING,
+    TO_LOOK,
     Choice,
     Extra,
     Reader,
@@ -19,11 +20,26 @@ from fastload.conversion.readers.folder import FolderReader
 from fastload.conversion.readers.opening import open_reader
 from fastload.conversion.readers.shards import ShardsReader
 from fastload.errors import SourceError
+from fastload.files.names import readable
 
 __all__ = [
-    "ANYTHING", "BetonReader", "Choice", "Extra", "FolderReader", "Reader", "Record",
-    "ShardsReader", "file_sizes",
-    "from_iterable", "open_reader", "readable", "record", "records", "tidy_key", "unique_keys",
+    "ANYTHING",
+    "TO_LOOK",
+    "BetonReader",
+    "Choice",
+    "Extra",
+    "FolderReader",
+    "Reader",
+    "Record",
+    "ShardsReader",
+    "file_sizes",
+    "from_iterable",
+    "open_reader",
+    "readable",
+    "record",
+    "records",
+    "tidy_key",
+    "unique_keys",
 ]  # fmt: skip
 
 

@@ -4,9 +4,7 @@ A reader knows nothing of what is written, nor of the job between them.
 """
 
 import errno
-import io
 import json
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,9 +21,6 @@ from fastload.system import limits
 LARGEST = limits.SAMPLE  # bytes of one encoded image
 # Not the sample's fault: the machine has run out of something
 FATAL = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
-# WebDataset's names for what would have to be run
-PICKLED = (".pkl", ".pickle", ".pyd", ".pth", ".pt", ".npy_pickle")
-SHOWN = 20  # problems in one message
 
 
 class _Extra(NamedTuple):
@@ -76,6 +71,7 @@ class Choice:
         subset: How many samples: "1000", "10%".
         seed: What a subset is drawn by.
         format: A name of files.formats.READERS or SOURCES; None: what names tell.
+        optional: Of tars, whether all samples may lack a label, for verbs that need none.
 
     Example:
         >>> from fastload.extending import Choice
@@ -90,6 +86,7 @@ class Choice:
     subset: str | None = None
     seed: int = 0
     format: str | None = None
+    optional: bool = False
 
     @property
     def labelled(self) -> bool:
@@ -97,6 +94,7 @@ class Choice:
 
 
 ANYTHING = Choice()
+TO_LOOK = Choice(optional=True)  # for verbs that only look at what is there
 
 
 class Reader(Protocol):
@@ -230,34 +228,6 @@ def told(remedy: str) -> Iterator[None]:
         raise BadSampleError(f"cannot be read ({error.strerror or error}); {remedy}") from error
 
 
-class Guarded(io.BufferedReader):
-    """A file for a parser that takes as many bytes as the file says: up to `most` in all, and none
-    of a hole.
-    """
-
-    def __init__(self, raw: io.RawIOBase, most: int) -> None:
-        super().__init__(raw)
-        self.most, self.taken = most, 0
-
-    def again(self) -> None:
-        """`most` bytes may be read once more."""
-        self.taken = 0
-
-    def read(self, size: int | None = -1) -> bytes:
-        """Raises ValueError."""
-        at = self.tell()
-        if size is None or size < 0:
-            size = max(0, self.seek(0, os.SEEK_END) - at)
-            self.seek(at)
-        self.taken += size
-        problem = limits.too_many(self.taken, self.most)
-        if not problem and isinstance(self.raw, io.FileIO):
-            problem = limits.unread(self.fileno(), at, size, self.most)
-        if problem:
-            raise ValueError(f"its headers are too large: {problem}")
-        return super().read(size)
-
-
 def stamp_of(*parts: object) -> int:
     """XXH3 of anything that JSON can hold, and of arrays."""
     whole = b"\0".join(
@@ -265,13 +235,3 @@ def stamp_of(*parts: object) -> int:
         for part in parts
     )
     return _native.xxh3(whole)
-
-
-def listed(problems: Sequence[str]) -> str:
-    """Problems as lines of one message."""
-    more = [f"and {len(problems) - SHOWN} more"] if len(problems) > SHOWN else []
-    return "\n".join([*problems[:SHOWN], *more])
-
-
-def is_pickled(name: str) -> bool:
-    return name.lower().endswith(PICKLED)

@@ -13,11 +13,11 @@ from functools import cached_property
 import numpy as np
 
 from fastload.conversion.keys import unique_keys
-from fastload.conversion.readers import labels as labelling
-from fastload.conversion.readers.base import Choice, Extra, Listing, listed, stamp_of
+from fastload.conversion.readers.base import Choice, Extra, Listing, stamp_of
 from fastload.conversion.readers.files import file_sizes, file_times, read_file
-from fastload.errors import SourceError
+from fastload.errors import SourceError, listed
 from fastload.files.names import outside
+from fastload.sources import labels as labelling
 from fastload.sources import masks as pairing
 from fastload.spec import Json, Longs
 from fastload.system import limits

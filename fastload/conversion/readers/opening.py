@@ -1,7 +1,7 @@
 """Which reader is for what lies at a path: one of fastload's, or of another distribution."""
 
 import os
-from collections.abc import Iterator, Sized
+from collections.abc import Sized
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ from fastload.conversion.readers.source import source_reader
 from fastload.errors import SourceError, UsageError, mistyped
 from fastload.files import formats
 from fastload.files.formats import READERS, SOURCES, Format
+from fastload.files.patterns import expanded, is_pattern
 from fastload.sources import load
 from fastload.sources.staging import at_hand
 
@@ -70,6 +71,8 @@ def _check(reader: Reader, name: str) -> None:
 def match(where: str, choice: Choice = ANYTHING) -> Match:
     """What lies there, whose folder of the split is known. Raises SourceError, UsageError."""
     if not os.path.exists(where):
+        if is_pattern(where) and choice.format in (None, formats.WEBDATASET):
+            return Match(READERS[formats.WEBDATASET], where, tuple(expanded(where)))
         raise SourceError(f"{where}: does not exist; check the path")
     if choice.format is not None:
         return _asked(where, choice)
@@ -139,23 +142,14 @@ def _of_files(where: str, choice: Choice) -> Match | None:
 
 
 def _files_of(one: Format, where: str, choice: Choice) -> Match | None:
-    """The files of this format in the folder, or in its folder `data`, where the Hub has them."""
-    for folder in (where, os.path.join(where, "data")):
-        if folder == where and _folders(where):
-            continue  # classes, and an archive that happens to lie there
-        names = sorted(
-            entry.name
-            for entry in _entries(folder)
-            if entry.name.lower().endswith(one.suffixes) and entry.is_file()
-        )
-        if names and choice.split is not None:
-            begins = tuple(f"{choice.split}{mark}" for mark in "-_.")
-            names = [name for name in names if name.startswith(begins)]
-            if not names:
-                raise _no_split(where, choice.split)
-        if names:
-            return Match(one, where, tuple(os.path.join(folder, name) for name in names))
-    return None
+    """The files of this format in the folder, or only those of the split."""
+    paths = formats.files_in(one, where)
+    if paths and choice.split is not None:
+        begins = tuple(f"{choice.split}{mark}" for mark in "-_.")
+        paths = tuple(path for path in paths if os.path.basename(path).startswith(begins))
+        if not paths:
+            raise _no_split(where, choice.split)
+    return Match(one, where, paths) if paths else None
 
 
 def _no_split(where: str, split: str) -> SourceError:
@@ -166,12 +160,8 @@ def _no_split(where: str, split: str) -> SourceError:
 
 
 def _folders(where: str) -> list[str]:
-    return [entry.name for entry in _entries(where) if entry.is_dir()]
-
-
-def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
     try:
-        with os.scandir(folder) as entries:
-            yield from list(entries)
+        with os.scandir(where) as entries:
+            return [entry.name for entry in entries if entry.is_dir()]
     except OSError:
-        return
+        return []

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from fastload import rng
-from fastload.conversion.readers import labels as labelling
 from fastload.conversion.readers import manifest
 from fastload.conversion.readers.base import Extra, Listing, Reader, stamp_of
 from fastload.errors import SourceError, UsageError
+from fastload.sources import labels as labelling
 from fastload.spec import Longs
 from fastload.system import limits
 

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import IO, NamedTuple, Protocol
+from typing import IO
 
 import numpy as np
 
@@ -16,24 +16,10 @@ from fastload import _native
 from fastload.conversion.readers.base import LARGEST, Extra, Listing, Reader, Record, stamp_of, told
 from fastload.conversion.samples import BadSampleError
 from fastload.errors import ConversionError
+from fastload.sources.tar_members import Files, Span
 from fastload.spec import Longs
 
 CHUNK = 1 << 24  # bytes copied at once
-
-
-class Files(Protocol):
-    """Files that are read at any offset."""
-
-    def read(self, file: int, offset: int, size: int) -> bytes: ...
-
-
-class Span(NamedTuple):
-    """A file within a file."""
-
-    name: str
-    file: int
-    offset: int
-    size: int
 
 
 @dataclass(frozen=True, eq=False)

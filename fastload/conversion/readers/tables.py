@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastload.conversion.keys import unique_keys
-from fastload.conversion.readers import labels as labelling
 from fastload.conversion.readers import table_files
 from fastload.conversion.readers.base import (
     FATAL,
@@ -20,13 +19,13 @@ from fastload.conversion.readers.base import (
     Choice,
     Extra,
     Listing,
-    listed,
     stamp_of,
 )  # fmt: skip
 from fastload.conversion.readers.table_columns import KEYS, LABELS, Columns, check_columns, columns
 from fastload.conversion.readers.table_files import TableFile
 from fastload.conversion.samples import BadSampleError, extension, headers
-from fastload.errors import SourceError
+from fastload.errors import SourceError, listed
+from fastload.sources import labels as labelling
 from fastload.sources.arrow import PARSE_ERRORS, import_arrow
 from fastload.spec import Longs
 

@@ -10,7 +10,6 @@ import gzip
 import io
 import os
 import stat
-import tarfile
 import zlib
 from collections.abc import Sequence
 from typing import IO, Any
@@ -19,16 +18,16 @@ import numpy as np
 
 from fastload import _native
 from fastload.conversion.keys import unique_keys
-from fastload.conversion.readers import labels as labelling
 from fastload.conversion.readers import webdataset
-from fastload.conversion.readers.base import Choice, listed, stamp_of
-from fastload.conversion.readers.spans import CHUNK, Files, Span, SpanReader, Spool
-from fastload.conversion.readers.tar_members import members
-from fastload.conversion.readers.webdataset import IMAGES, split
-from fastload.errors import SourceError
+from fastload.conversion.readers.base import Choice, stamp_of
+from fastload.conversion.readers.spans import CHUNK, SpanReader, Spool
+from fastload.errors import SourceError, listed
+from fastload.sources import labels as labelling
+from fastload.sources.tar_members import Files, Span, members
+from fastload.sources.tar_samples import all_in_folders, folder_images, has_labels
 from fastload.system import limits
 
-DAMAGED = (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, ValueError, OverflowError)
+DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
 
 
 def open_reader(where: str, paths: Sequence[str], choice: Choice) -> SpanReader:
@@ -48,9 +47,8 @@ def open_reader(where: str, paths: Sequence[str], choice: Choice) -> SpanReader:
             for path in paths
         ]
     )
-    labelled = choice.labelled
-    if webdataset.has_labels(spans) or not (labelled and all("/" in span.name for span in spans)):
-        return webdataset.reader(where, files, paths, spans, stamp, labelled=labelled)
+    if has_labels(spans) or not (choice.labelled and all_in_folders(spans)):
+        return webdataset.reader(where, files, paths, spans, stamp, choice)
     return _folder(where, files, spans, stamp)
 
 
@@ -73,11 +71,7 @@ class _Archives(Files):
                 if path.lower().endswith(".tar"):
                     return members(io.FileIO(path), number, os.fstat(file.fileno()).st_size)
                 return self._unpack(number, file)
-        except RecursionError:
-            return [], [
-                "is no tar archive, or damaged (one member has thousands of headers); restore it"
-            ]
-        except DAMAGED as error:
+        except DAMAGED as error:  # of what is compressed
             return [], [
                 f"is no tar archive, or damaged ({' '.join(str(error).split())}); restore it"
             ]
@@ -135,7 +129,7 @@ class _Slice(io.RawIOBase):
 
 
 def _folder(where: str, files: _Archives, spans: Sequence[Span], stamp: int) -> SpanReader:
-    images = [span for span in spans if split(span)[1].rsplit(".", 1)[-1] in IMAGES[:-1]]
+    images = folder_images(spans)
     if not images:
         raise SourceError(
             f"{where}: no images (got {len(spans)} other files); give another archive"

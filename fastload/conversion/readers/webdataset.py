@@ -1,69 +1,46 @@
-"""WebDataset's samples in tar archives: files with one key (KEY.jpg, KEY.cls, …)."""
+"""WebDataset's samples in tar archives, with all the files beside their images."""
 
-import json
-import os
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from fastload.conversion.keys import unique_keys
-from fastload.conversion.readers import labels as labelling
-from fastload.conversion.readers.base import listed
-from fastload.conversion.readers.spans import Files, Span, SpanReader
-from fastload.conversion.readers.tar_members import TWICE
-from fastload.errors import SourceError
+from fastload.conversion.readers.base import Choice
+from fastload.conversion.readers.spans import SpanReader
+from fastload.errors import SourceError, listed
 from fastload.files import names as outer
-
-IMAGES = ("jpg", "jpeg", "png", "webp", "bmp", "gif", "tif", "tiff", "ppm", "pgm", "bin")
-# Key and extension: at the first dot of the last part
-SPLIT = re.compile(r"((?:.*/)?[^./]*)\.([^/]+)")
-LABELS = ("cls", "json")
-# Bytes of a file with a label; characters of the label
-LARGEST_LABEL, LONGEST_LABEL = (1 << 20, 4096)
-CLASSES = "classes.json"  # beside the shards: a list of the classes' names
-Group = dict[str, Span]  # the files of one sample, by extension
+from fastload.sources import labels as labelling
+from fastload.sources.tar_members import Files, Span
+from fastload.sources.tar_samples import Sample, classes_beside, samples
 
 
 @dataclass
 class _Listed:
     """What is known of the samples while the archives are gone through."""
 
-    files: Files
     labelled: bool
     keys: list[str] = field(default_factory=list)
     images: list[Span] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)  # of the labels
     more: list[tuple[Span, ...]] = field(default_factory=list)  # files beside the image
-    seen: set[tuple[int, str]] = field(default_factory=set)  # archive and key
 
-    def add(self, archive: int, key: str, group: Group) -> str:
+    def add(self, sample: Sample) -> str:
         """The next sample; or what is wrong with it."""
-        images = [extension for extension in group if extension in IMAGES]
-        label = None
-        if (archive, key) in self.seen:
-            return TWICE
-        self.seen.add((archive, key))
-        if len(images) != 1:
-            has = (
-                f"has {len(images)} images ({', '.join(images)})"
-                if images
-                else f"has no image (has {', '.join(group)})"
-            )
-            return f"{has}, want one; correct the archive"
-        if (label := _label(self.files, group)) is None and self.labelled:
+        if sample.problem:
+            return sample.problem
+        if sample.label is None and self.labelled:
             return (
                 'has no label (want KEY.cls, or "label" in KEY.json); add it, or pass --labels none'
             )
-        if wrong := next((name for name in group if outer.suffix_problem(name)), ""):
+        if wrong := next((name for name in sample.group if outer.suffix_problem(name)), ""):
             problem = f"{outer.shown(wrong)} {outer.suffix_problem(wrong)}"
             return f"has a file whose extension {problem}; rename it"
-        self.keys.append(key)
-        self.texts.append(label or "")
-        self.images.append(group[images[0]])
-        others = (name for name in group if name not in (images[0], "cls"))
-        self.more.append(tuple(group[name]._replace(name=name) for name in others))
+        self.keys.append(sample.key)
+        self.texts.append(sample.label or "")
+        self.images.append(sample.image)
+        others = (name for name in sample.group if name not in (sample.extension, "cls"))
+        self.more.append(tuple(sample.group[name]._replace(name=name) for name in others))
         return ""
 
 
@@ -73,22 +50,25 @@ def reader(
     paths: Sequence[str],
     spans: Sequence[Span],
     stamp: int,
-    *,
-    labelled: bool,
+    choice: Choice,
 ) -> SpanReader:
     """The samples in `spans`, files of the archives `paths`.
 
     Raises SourceError with every problem.
     """
-    known, problems = _Listed(files, labelled), list[str]()
-    for key, group in _groups(spans):
-        archive = next(iter(group.values())).file
-        if problem := known.add(archive, key, group):
-            problems.append(f"{paths[archive]}: sample {key!r} {problem}")
+    found: Iterable[Sample] = samples(files, spans)
+    labelled = choice.labelled
+    if labelled and choice.optional:
+        found = list(found)
+        labelled = any(sample.label is not None for sample in found)
+    known, problems = _Listed(labelled), list[str]()
+    for sample in found:
+        if problem := known.add(sample):
+            problems.append(f"{paths[sample.archive]}: sample {sample.key!r} {problem}")
     if problems:
         raise SourceError(listed(problems))
     labels, classes = (
-        labelling.numbered(where, known.texts, _classes(where))
+        labelling.numbered(where, known.texts, classes_beside(where))
         if labelled
         else labelling.none(len(known.keys))
     )
@@ -103,61 +83,3 @@ def reader(
         known.images,
         {sample: spans for sample, spans in enumerate(known.more) if spans},
     )
-
-
-def has_labels(spans: Sequence[Span]) -> bool:
-    """Whether some file is a label, so that the names are WebDataset's."""
-    return any(split(span)[1] in LABELS for span in spans)
-
-
-def split(span: Span) -> tuple[str, str]:
-    """Key and extension, in lower case."""
-    match = SPLIT.fullmatch(span.name)
-    return (match[1], match[2].lower()) if match else (span.name, "")
-
-
-def _groups(spans: Sequence[Span]) -> Iterator[tuple[str, Group]]:
-    """WebDataset's samples: files with one key that follow each other."""
-    last, group = None, Group()
-    for span in spans:
-        key, extension = split(span)
-        if (span.file, key) != last:
-            if last:
-                yield last[1], group
-            last, group = (span.file, key), {}
-        group[extension] = span
-    if last:
-        yield last[1], group
-
-
-def _label(files: Files, group: Group) -> str | None:
-    for name in LABELS:
-        if name in group and group[name].size <= LARGEST_LABEL:
-            data = files.read(*group[name][1:])
-            labels = (
-                data.decode("utf-8", "replace").strip()
-                if name == "cls"
-                else labelling.of_json(data)
-            )
-            if labels and len(labels) <= LONGEST_LABEL:
-                return labels
-    return None
-
-
-def _classes(where: str) -> list[str] | None:
-    """The names beside the shards, if there are any that fit."""
-    path = os.path.join(where, CLASSES)
-    if not os.path.isfile(path):
-        return None
-    try:
-        with open(path, "rb") as file:
-            names = json.loads(file.read(LARGEST_LABEL << 4))
-    except (OSError, ValueError, RecursionError) as error:
-        raise SourceError(f"{path}: cannot be read ({error}); correct or remove it") from error
-    if (
-        type(names) is not list
-        or not all(type(name) is str for name in names)
-        or len(set(names)) != len(names)
-    ):
-        raise SourceError(f"{path}: is no list of different names; correct or remove it")
-    return names

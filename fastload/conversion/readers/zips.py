@@ -13,21 +13,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from fastload import _native
-from fastload.conversion.keys import readable, unique_keys
-from fastload.conversion.readers import labels as labelling
+from fastload.conversion.keys import unique_keys
 from fastload.conversion.readers.base import (
     Choice,
-    Guarded,
     Listing,
-    is_pickled,
-    listed,
     stamp_of,
     told,
 )  # fmt: skip
 from fastload.conversion.readers.unpacking import unpacked
 from fastload.conversion.samples import BadSampleError
-from fastload.errors import SourceError
-from fastload.files.names import outside
+from fastload.errors import SourceError, listed
+from fastload.files.guarded import Guarded
+from fastload.files.names import is_pickled, outside, readable
+from fastload.sources import labels as labelling
 from fastload.sources.folder import EXTENSIONS
 from fastload.system import limits
 
