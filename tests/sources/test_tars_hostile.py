@@ -117,8 +117,10 @@ def test_a_flipped_bit_in_a_header_is_no_other_sample(path):
         ),
         (
             [("k.jpg", b"x"), ("k.cls", b"0"), ("l.jpg", b"x")],
-            "l.jpg has no label, as 1 of 2 samples "
-            '(want KEY.cls, or "label" in KEY.json); add them',
+            (
+                'l.jpg has no label, as 1 of 2 samples (want KEY.cls, or "label" in KEY.json); '
+                "add them"
+            ),
         ),
         (
             [("k.jpg", b"x"), ("k.cls", b"99999999")],
