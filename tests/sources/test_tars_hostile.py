@@ -169,6 +169,10 @@ def test_a_hole_is_not_read(tmp_path):
 def test_control_characters_do_not_reach_messages(tmp_path):
     where = put(tmp_path / "a.tar", sample("a\nb\x1b[2J", 0), GNU)
     assert open_source(where).name(0) == f"{where}:a_b_[2J.jpg"
+    put(where, [("a\nb.c\nd", b"x"), *sample("k", 0)], GNU)
+    assert refused(where) == (
+        f"{where}: sample 'a\\nb' has no image (has c_d), want one; correct the archive"
+    )
 
 
 def test_a_tar_that_is_cut_off_while_it_is_open(path):
