@@ -198,8 +198,8 @@ def test_what_is_compressed_is_to_be_converted(tmp_path, path):
     assert "run fastload convert" in refused(tmp_path / "p")
     put(tmp_path / "p" / "c.tar", sample("k", 0), GNU)
     assert refused(tmp_path / "p") == (
-        f"{tmp_path}/p: a.tar.gz is compressed, want plain tars; run fastload convert "
-        f"{tmp_path}/p DST, and open DST"
+        f"{tmp_path}/p: a.tar.gz is compressed, want plain tars; give a pattern of plain ones, or "
+        f"run fastload convert {tmp_path}/p DST, and open DST"
     )
     assert "is compressed" in refused(f"{tmp_path}/p/{{a,b}}.tar.gz")
 
