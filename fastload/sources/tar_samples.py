@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from fastload.errors import SourceError
+from fastload.files.names import CONTROL
 from fastload.files.patterns import is_pattern
 from fastload.sources import labels as labelling
 from fastload.sources.tar_members import TWICE, Files, Span
@@ -58,7 +59,8 @@ def samples(files: Files, spans: Iterable[Span]) -> Iterator[Sample]:
 def _other_than_one(images: list[str], group: Group) -> str:
     if images:
         return f"has {len(images)} images ({', '.join(images)}), want one; correct the archive"
-    return f"has no image (has {', '.join(group)}), want one; correct the archive"
+    files = CONTROL.sub("_", ", ".join(group))
+    return f"has no image (has {files}), want one; correct the archive"
 
 
 def groups(spans: Iterable[Span]) -> Iterator[tuple[str, Group]]:

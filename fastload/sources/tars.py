@@ -78,8 +78,8 @@ def archives(where: str) -> list[str]:
         names = paths
     if packed := sorted(name for name in names if name.lower().endswith(COMPRESSED)):
         raise SourceError(
-            f"{where}: {packed[0]} is compressed, want plain tars; run fastload convert {where} "
-            "DST, and open DST"
+            f"{where}: {packed[0]} is compressed, want plain tars; give a pattern of plain ones, "
+            f"or run fastload convert {where} DST, and open DST"
         )
     if missing := [path for path in paths if not os.path.isfile(path)]:
         raise SourceError(

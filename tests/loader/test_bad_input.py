@@ -172,13 +172,13 @@ def test_folders_that_are_no_data_set(tmp_path):
     assert (
         refused(tmp_path / "file")
         == f"{tmp_path}/file: is a file of no known format (want fastload's shards, FFCV file "
-        "(.beton), MosaicML Streaming's shards (MDS), folder of classes); give one of these"
+        "(.beton), MosaicML Streaming's shards (MDS), WebDataset tars (.tar), folder of classes); give one of these"
     )
     (tmp_path / "x.tar").write_bytes(b"")
     assert (
         refused(tmp_path / "x.tar")
         == f"{tmp_path}/x.tar: training reads no webdataset (want fastload's shards, FFCV file "
-        "(.beton), MosaicML Streaming's shards (MDS), folder of classes); run fastload convert "
+        "(.beton), MosaicML Streaming's shards (MDS), WebDataset tars (.tar), folder of classes); run fastload convert "
         f"{tmp_path}/x.tar DST, and open DST"
     )
     (tmp_path / "a").mkdir()

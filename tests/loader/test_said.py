@@ -70,9 +70,7 @@ def test_one_number_in_a_list_is_one_number():
     assert T.Resize((24,)) == T.Resize(24)
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"), [("a.tar", "WebDataset"), ("a.parquet", "Parquet"), ("a.arrow", "Arrow")]
-)
+@pytest.mark.parametrize(("name", "kind"), [("a.parquet", "Parquet"), ("a.arrow", "Arrow")])
 def test_a_folder_of_another_format_is_sent_to_convert(tmp_path, name, kind):
     (tmp_path / name).write_bytes(b"")
     with pytest.raises(fastload.SourceError) as caught:

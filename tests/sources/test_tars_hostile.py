@@ -118,8 +118,8 @@ def test_a_flipped_bit_in_a_header_is_no_other_sample(path):
         (
             [("k.jpg", b"x"), ("k.cls", b"0"), ("l.jpg", b"x")],
             (
-                "l.jpg has no label, as 1 of 2 samples "
-                '(want KEY.cls, or "label" in KEY.json); add them'
+                'l.jpg has no label, as 1 of 2 samples (want KEY.cls, or "label" in KEY.json); '
+                "add them"
             ),
         ),
         (
@@ -169,6 +169,10 @@ def test_a_hole_is_not_read(tmp_path):
 def test_control_characters_do_not_reach_messages(tmp_path):
     where = put(tmp_path / "a.tar", sample("a\nb\x1b[2J", 0), GNU)
     assert open_source(where).name(0) == f"{where}:a_b_[2J.jpg"
+    put(where, [("a\nb.c\nd", b"x"), *sample("k", 0)], GNU)
+    assert refused(where) == (
+        f"{where}: sample 'a\\nb' has no image (has c_d), want one; correct the archive"
+    )
 
 
 def test_a_tar_that_is_cut_off_while_it_is_open(path):
@@ -194,8 +198,8 @@ def test_what_is_compressed_is_to_be_converted(tmp_path, path):
     assert "run fastload convert" in refused(tmp_path / "p")
     put(tmp_path / "p" / "c.tar", sample("k", 0), GNU)
     assert refused(tmp_path / "p") == (
-        f"{tmp_path}/p: a.tar.gz is compressed, want plain tars; run fastload convert "
-        f"{tmp_path}/p DST, and open DST"
+        f"{tmp_path}/p: a.tar.gz is compressed, want plain tars; give a pattern of plain ones, or "
+        f"run fastload convert {tmp_path}/p DST, and open DST"
     )
     assert "is compressed" in refused(f"{tmp_path}/p/{{a,b}}.tar.gz")
 
