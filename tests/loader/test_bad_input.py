@@ -168,19 +168,28 @@ def test_folders_that_are_no_data_set(tmp_path):
         == f"{tmp_path}: no class folders (got none, want ROOT/CLASS/IMAGE); put each class into "
         "its own folder"
     )
+    known = (
+        "want fastload's shards, FFCV file (.beton), MosaicML Streaming's shards (MDS), WebDataset "
+        "tars (.tar), folder of classes"
+    )
     (tmp_path / "file").write_text("x")
     assert (
         refused(tmp_path / "file")
-        == f"{tmp_path}/file: is a file of no known format (want fastload's shards, FFCV file "
-        "(.beton), MosaicML Streaming's shards (MDS), WebDataset tars (.tar), folder of classes); give one of these"
+        == f"{tmp_path}/file: is a file of no known format ({known}); give one of these"
+    )
+    (tmp_path / "x.zip").write_bytes(b"")
+    assert (
+        refused(tmp_path / "x.zip")
+        == f"{tmp_path}/x.zip: training reads no zip ({known}); run fastload convert "
+        f"{tmp_path}/x.zip DST, and open DST"
     )
     (tmp_path / "x.tar").write_bytes(b"")
     assert (
         refused(tmp_path / "x.tar")
-        == f"{tmp_path}/x.tar: training reads no webdataset (want fastload's shards, FFCV file "
-        "(.beton), MosaicML Streaming's shards (MDS), WebDataset tars (.tar), folder of classes); run fastload convert "
-        f"{tmp_path}/x.tar DST, and open DST"
+        == f"{tmp_path}/x.tar: is no tar archive, or damaged at byte 0 of 0 (empty file); restore "
+        "it"
     )
+    (tmp_path / "x.tar").unlink()
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "x.jpg").write_bytes(JPEG)
