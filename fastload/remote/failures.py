@@ -57,6 +57,11 @@ BY_CODE = (
     (Cause.REGION, REGION),
     (Cause.BUSY, AGAIN),
 )
+BY_TEXT = (
+    (Cause.REGION, "without LOCATION"),
+    (Cause.HTTP, "builder error"),
+    (Cause.MISSING, "Not a directory (os error"),  # nothing lies below a file
+)
 BY_KIND = {
     "FileNotFoundError": Cause.MISSING,
     "NotFoundError": Cause.MISSING,
@@ -80,14 +85,13 @@ def _cause(kind: str, text: str, said: str) -> Cause:
     for cause, codes in BY_CODE:
         if any(code in said for code in codes):
             return cause
-    if "without LOCATION" in text:
-        return Cause.REGION
     if "169.254." in text or "metadata.google" in text or "redential" in text.partition("\n")[0]:
         return Cause.CREDENTIALS
     if kind == "InvalidPathError" or "invalid path" in text:
         return Cause.KEY
-    if "builder error" in text:
-        return Cause.HTTP
+    for cause, words in BY_TEXT:
+        if words in text:
+            return cause
     if kind in BY_KIND:
         return BY_KIND[kind]
     if number in ("408", "425", "429") or number.startswith("5"):

@@ -253,3 +253,14 @@ def test_a_member_of_no_bytes_is_a_bad_sample(tmp_path):
     out = batches(where, epochs=1, shuffle=False, on_error="skip")
     assert len(out[0]) == 1
     assert io.BytesIO(image(0)[1]).getvalue() == contents(where)[1][1]
+
+
+@pytest.mark.parametrize("form", ["path", "url"])
+def test_one_tar_through_a_cache(tmp_path, form):
+    """As from a slow network file system; nothing lies below a file, so nobody waits for it."""
+    members = [*sample("a", 1, "3"), *sample("b", 2, "5")]
+    path = put(tmp_path / "one.tar", members, tarfile.GNU_FORMAT)
+    where = path if form == "path" else f"file://{path}"
+    data = fastload.open(where, cache=tmp_path / "disk", deadline=5)
+    assert data.targets == [3, 5]
+    assert data[1][0].tobytes() == fastload.open(path)[1][0].tobytes()
