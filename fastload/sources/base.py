@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from fastload.remote.access import Access
 
 
-MOST_CLASSES = 1 << 20  # numbers above are no class numbers
-
-
 class Seek(NamedTuple):
     """Where the seek indexes of N samples lie: arrays [N]."""
 
@@ -164,12 +161,6 @@ def raw_pixels(source: Source, sample: int) -> Pixels | None:
     find = getattr(source, "pixels", None)
     pixels: Pixels | None = find(sample) if find else None
     return pixels
-
-
-def numbered(labels: Longs) -> tuple[str, ...]:
-    """Classes without names: their numbers as text; none where the labels are no class numbers."""
-    low, high = int(labels.min()), int(labels.max())
-    return tuple(map(str, range(high + 1))) if low >= 0 and high < MOST_CLASSES else ()
 
 
 @dataclass(frozen=True)

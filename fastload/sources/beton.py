@@ -9,8 +9,9 @@ import numpy as np
 from fastload import _native
 from fastload.errors import SourceError
 from fastload.sources import beton_file, seek
-from fastload.sources.base import Location, SeekFile, numbered
+from fastload.sources.base import Location, SeekFile
 from fastload.sources.beton_file import RAW, BetonFile
+from fastload.sources.labels import nameless
 from fastload.spec import Ints, Longs, Pixels
 
 Fields = tuple[str, str]  # names of the image's and the label's field
@@ -43,7 +44,7 @@ class BetonSource:
 
     @cached_property
     def classes(self) -> tuple[str, ...]:
-        return numbered(self.labels)
+        return nameless(self.labels)
 
     @cached_property
     def files(self) -> _native.Files:

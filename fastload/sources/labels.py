@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from fastload.errors import SourceError
-from fastload.sources.base import MOST_CLASSES
 from fastload.spec import Longs
 
 NUMBER = re.compile(r"[0-9]{1,18}")
+MOST_CLASSES = 1 << 20  # numbers above are no class numbers
 NO_CLASS = "unlabelled"  # the class of everything with --labels none
 
 
@@ -46,6 +46,12 @@ def numbered(
             "labels or the names"
         )
     return labels, tuple(names)
+
+
+def nameless(labels: Longs) -> tuple[str, ...]:
+    """Classes without names: their numbers as text; none where the labels are no class numbers."""
+    low, high = int(labels.min()), int(labels.max())
+    return tuple(map(str, range(high + 1))) if low >= 0 and high < MOST_CLASSES else ()
 
 
 def of_json(text: bytes) -> str | None:

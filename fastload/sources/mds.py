@@ -12,14 +12,16 @@ import json
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from reprlib import repr as short
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fastload.errors import SourceError
+from fastload.errors import SHOWN, SourceError
+from fastload.files.names import problem, whole_problem
 from fastload.files.opening import no_wait
-from fastload.sources.base import numbered
+from fastload.sources.labels import nameless
 from fastload.sources.mapped import SpanSource
 from fastload.spec import Array, Longs
 from fastload.system import limits
@@ -33,7 +35,7 @@ INTEGERS = {"int": "<i8"} | {
 }
 KINDS = {"image": IMAGES, "label": tuple(INTEGERS)}
 READERS = 8  # threads: many small reads, which a network's file system makes slow
-MOST_SHARDS, MOST_COLUMNS = 1 << 24, 1 << 10
+MOST_COLUMNS = 1 << 10
 REMEDY = "write the data set again"
 
 
@@ -75,7 +77,7 @@ def load(where: str, fields: tuple[str, str] | None = None) -> SpanSource:
         np.concatenate([offset for offset, _, _ in spans]),
         np.concatenate([size for _, size, _ in spans]),
         labels,
-        numbered(labels),
+        nameless(labels),
     )
 
 
@@ -84,7 +86,7 @@ def _shards(where: str) -> Iterator[Shard]:
     path = os.path.join(where, INDEX)
     index = _json(path)
     listed = index.get("shards") if isinstance(index, dict) else None
-    if not isinstance(listed, list) or len(listed) > MOST_SHARDS:
+    if not isinstance(listed, list):
         raise SourceError(f"{path}: has no list of shards; {REMEDY}")
     for number, one in enumerate(listed):
         try:
@@ -101,8 +103,8 @@ def _shards(where: str) -> Iterator[Shard]:
 def _json(path: str) -> Any:
     try:
         with open(path, "rb", opener=no_wait) as file:
-            if problem := limits.too_many(os.fstat(file.fileno()).st_size, limits.METADATA):
-                raise SourceError(f"{path}: is too large ({problem}); {REMEDY}")
+            if wrong := limits.too_many(os.fstat(file.fileno()).st_size, limits.METADATA):
+                raise SourceError(f"{path}: is too large ({wrong}); {REMEDY}")
             return json.loads(file.read())
     except OSError as error:
         raise SourceError(
@@ -117,36 +119,44 @@ def _json(path: str) -> Any:
 def _shard(where: str, one: Any) -> Shard:
     """Raises SourceError; KeyError, TypeError and ValueError for what is described otherwise."""
     name, samples = one["raw_data"]["basename"], one["samples"]
-    path = os.path.join(where, str(name))
+    # The list is not to reach files elsewhere
+    if wrong := problem(name) or ("has a slash" if "/" in name else ""):
+        raise ValueError(f"name {short(name)} {wrong}")
+    path = os.path.join(where, name)
     if one["format"] != "mds" or one["version"] != VERSION:
         raise SourceError(
-            f"{path}: is {one['format']} {one['version']} (want mds {VERSION}); run fastload "
-            "convert, or write it with MDSWriter"
+            f"{path}: is {short(one['format'])} {short(one['version'])} (want 'mds' {VERSION}); "
+            "write it with MDSWriter of mosaicml-streaming"
         )
-    # The list is not to reach files elsewhere
-    if not isinstance(name, str) or os.path.basename(name) != name or name in ("", ".", ".."):
-        raise ValueError(f"the name {name!r}")
     if type(samples) is not int or samples < 0:
-        raise ValueError(f"{samples!r} samples")
+        raise ValueError(f"{short(samples)} samples")
+    if samples and not os.path.exists(path) and one["compression"] is not None:
+        raise SourceError(
+            f"{path}: is there only compressed ({short(one['compression'])}); unpack it, or write "
+            "the shards with compression=None"
+        )
     columns = list(
         zip(one["column_names"], one["column_encodings"], one["column_sizes"], strict=True)
     )
-    for column, encoding, size in columns:
-        if not isinstance(column, str) or not isinstance(encoding, str):
-            raise TypeError("names of columns")
-        fixed = INTEGERS.get(encoding)
-        if fixed and size != np.dtype(fixed).itemsize:
-            raise ValueError(f"column {column!r} of type {encoding} with {size!r} bytes")
-        if size is not None and (type(size) is not int or not 0 < size < 1 << 32):
-            raise ValueError(f"column {column!r} with {size!r} bytes")
     if len(columns) > MOST_COLUMNS:
         raise ValueError(f"{len(columns)} columns")
-    if samples and not os.path.exists(path) and one["compression"] is not None:
-        raise SourceError(
-            f"{path}: is there only compressed ({one['compression']}); unpack it, or write the "
-            "shards with compression=None"
-        )
+    for column, encoding, size in columns:
+        _check_column(column, encoding, size)
     return Shard(path, samples, tuple((a, b, c or 0) for a, b, c in columns))
+
+
+def _check_column(column: Any, encoding: Any, size: Any) -> None:
+    """Raises ValueError."""
+    for text in (column, encoding):
+        if wrong := whole_problem(text):
+            raise ValueError(f"column {short(column)} of type {short(encoding)}: one {wrong}")
+    fixed = INTEGERS.get(encoding)
+    if (fixed and size != np.dtype(fixed).itemsize) or (
+        size is not None and (type(size) is not int or not 0 < size < 1 << 32)
+    ):
+        raise ValueError(
+            f"column {short(column)} of type {short(encoding)} with {short(size)} bytes"
+        )
 
 
 def _fields(shard: Shard, fields: tuple[str, str] | None) -> Fields:
@@ -161,7 +171,9 @@ def _fields(shard: Shard, fields: tuple[str, str] | None) -> Fields:
             if has == encoding and want in (None, name)
         ]
         if not fitting:
-            has = ", ".join(f"{name!r} ({encoding})" for name, encoding, _ in shard.columns)
+            has = ", ".join(
+                f"{short(name)} ({short(encoding)})" for name, encoding, _ in shard.columns[:SHOWN]
+            )
             what = f"no {kind} column" + (f" {want!r}" if want else "")
             raise SourceError(
                 f"{shard.path}: has {what} (has {has}; {kind}s are {', '.join(encodings)}); name "
@@ -219,16 +231,16 @@ def _begins(shard: Shard, file: int) -> Longs:
     Raises SourceError.
     """
     size, table = os.fstat(file).st_size, WORD.itemsize * (shard.samples + 2)
-    problem = f"has {size} bytes, want {table} and more" if size < table else ""
-    if not problem:
+    wrong = f"has {size} bytes, want {table} and more" if size < table else ""
+    if not wrong:
         words = np.frombuffer(os.pread(file, table, 0), WORD).astype(np.int64)
         least = sum(size or WORD.itemsize for _, _, size in shard.columns)
         if words[0] != shard.samples:
-            problem = f"has {words[0]} samples, want {shard.samples}"
+            wrong = f"has {words[0]} samples, want {shard.samples}"
         elif words[1] < table or words[-1] > size or (np.diff(words[1:]) < least).any():
-            problem = "has samples outside of it, or too small ones"
-    if problem:
-        raise SourceError(f"{shard.path}: {problem}; {REMEDY}")
+            wrong = "has samples outside of it, or too small ones"
+    if wrong:
+        raise SourceError(f"{shard.path}: {wrong}; {REMEDY}")
     return words[1:]
 
 
