@@ -156,18 +156,29 @@ except fastload.SampleError as error:
     assert done.stdout.startswith(f"{path}, sample 1: cannot be read (Permission denied)")
 
 
-def test_folders_that_are_no_data_set(tmp_path):
-    def refused(path: object) -> str:
-        with pytest.raises(fastload.SourceError) as caught:
-            fastload.open(str(path))
-        return str(caught.value)
+def refused(path: object) -> str:
+    with pytest.raises(fastload.SourceError) as caught:
+        fastload.open(str(path))
+    return str(caught.value)
 
+
+def test_folders_that_are_no_data_set(tmp_path):
     assert refused(tmp_path / "no") == f"{tmp_path}/no: does not exist; check the path"
     assert (
         refused(tmp_path)
         == f"{tmp_path}: no class folders (got none, want ROOT/CLASS/IMAGE); put each class into "
         "its own folder"
     )
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "x.jpg").write_bytes(JPEG)
+    assert (
+        refused(tmp_path)
+        == f"{tmp_path}: no image in 1 of 2 classes (a); remove them or add images"
+    )
+
+
+def test_files_that_are_no_data_set(tmp_path):
     known = (
         "want fastload's shards, FFCV file (.beton), MosaicML Streaming's shards (MDS), WebDataset "
         "tars (.tar), folder of classes"
@@ -188,14 +199,6 @@ def test_folders_that_are_no_data_set(tmp_path):
         refused(tmp_path / "x.tar")
         == f"{tmp_path}/x.tar: is no tar archive, or damaged at byte 0 of 0 (empty file); restore "
         "it"
-    )
-    (tmp_path / "x.tar").unlink()
-    (tmp_path / "a").mkdir()
-    (tmp_path / "b").mkdir()
-    (tmp_path / "b" / "x.jpg").write_bytes(JPEG)
-    assert (
-        refused(tmp_path)
-        == f"{tmp_path}: no image in 1 of 2 classes (a); remove them or add images"
     )
 
 
