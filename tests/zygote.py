@@ -96,8 +96,8 @@ class Zygote:
         cwd: Path | str = ".",
         stdout: None = None,
     ) -> Program:
-        """As subprocess.Popen, of [python, "-m" or "-c" or a file, …]; a program that hangs ends by
-        SIGALRM, however long others take on a busy machine: it is one that neither ends nor
+        """As subprocess.Popen, of [python, "-m" or "-c" or a file, …]; a program that hangs ends
+        by SIGALRM, however long others take on a busy machine: it is one that neither ends nor
         computes."""
         if self.last:
             self.last.kill()

@@ -36,8 +36,8 @@ and by how much. What it finds is kept in the user's cache (`~/.cache/fastload/b
 data set, recipe and device, on that machine, with those versions. From then on "auto" takes the
 fastest of {exact}, which give the same pixels, if the gain is clear: 1.05 times at
 the low end of the interval. `loader.explain()` says which one and why: "backend native: measured
-1,114 images/s against ffcv 1,003, torch 98, …". "auto" itself measures nothing, so the first batch
-waits for nothing.
+1,114 images/s against ffcv 1,003, torch 98, …". "auto" itself measures nothing, so the first
+batch waits for nothing.
 
 """
 LEFT_OUT = "Not in the tables:"

@@ -139,7 +139,10 @@ def test_ordinary_names_go_on_working() -> None:
         ),
         (
             "a/" * 2000 + "b",
-            f"name {'a/' * 30 + '…'!r} is too long (got 4001 bytes, want at most 4000); rename it",
+            (
+                f"name {'a/' * 30 + '…'!r} is too long (got 4001 bytes, want at most 4000); "
+                "rename it"
+            ),
         ),
         ("\ud800", "name '\\ud800' is no text (half a surrogate pair); rename it"),
     ],

@@ -5,8 +5,8 @@ text, or is got over.
 
 Every fault has a process of its own, with what it needs: limits, a full file system, or `shim.c`
 before libc. What it came to is one line:
-`ok …` (got over: the batches are those of a run without the fault) or `TYPE: text`; `needs …` where
-this machine does not allow it.
+`ok …` (got over: the batches are those of a run without the fault) or `TYPE: text`; `needs …`
+where this machine does not allow it.
 """
 
 import contextlib

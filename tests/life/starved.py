@@ -1,8 +1,8 @@
 """The release's check of programs that find no memory: loaders over hostile images, under limits of
 the address space. Takes an hour.
 
-    python -m tests.life.starved [--runs N] [--gib 1 2 …] [--mib 64 256 …] [--megapixels M] [--seed
-    S] [--damaged]
+    python -m tests.life.starved [--runs N] [--gib 1 2 …] [--mib 64 256 …] [--megapixels M]
+        [--seed S] [--damaged]
 
 Each run is a process of its own, forked from one that has torch: it takes a limit (of so many GiB;
 or of what it has and so many MiB more), makes a loader of some kind over some of

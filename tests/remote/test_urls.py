@@ -63,15 +63,15 @@ def test_a_file_and_its_folder():
         (
             "ftp://host/a",
             (
-                "ftp://…: is a kind of URL that fastload does not read (want s3://, gs://, az://, "
-                "https://, http://, hf://); give one of these, or a path"
+                "ftp://…: is a kind of URL that fastload does not read (want s3://, gs://, "
+                "az://, https://, http://, hf://); give one of these, or a path"
             ),
         ),
         (
             "s3://bucket/a\nb",
             (
-                "s3://…: has control characters, or more than 4000 characters; write them as %XX, "
-                "or move the data"
+                "s3://…: has control characters, or more than 4000 characters; write them as "
+                "%XX, or move the data"
             ),
         ),
         ("s3:///a", "s3://…: names no bucket or server; write s3://NAME/PATH"),

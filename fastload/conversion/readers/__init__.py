@@ -23,23 +23,9 @@ from fastload.errors import SourceError
 from fastload.files.names import readable
 
 __all__ = [
-    "ANYTHING",
-    "TO_LOOK",
-    "BetonReader",
-    "Choice",
-    "Extra",
-    "FolderReader",
-    "Reader",
-    "Record",
-    "ShardsReader",
-    "file_sizes",
-    "from_iterable",
-    "open_reader",
-    "readable",
-    "record",
-    "records",
-    "tidy_key",
-    "unique_keys",
+    "ANYTHING", "TO_LOOK", "BetonReader", "Choice", "Extra", "FolderReader", "Reader", "Record",
+    "ShardsReader", "file_sizes",
+    "from_iterable", "open_reader", "readable", "record", "records", "tidy_key", "unique_keys",
 ]  # fmt: skip
 
 
