@@ -8,7 +8,7 @@ and inodes at every use. What is damaged or does not fit is made anew.
 import json
 import os
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,6 @@ from fastload.system import limits
 HEADER = struct.Struct("<8sQQQ")
 MAGIC, VERSION = b"FASTTARS", 1
 ALIGNED = 8  # bytes: arrays begin at such places
-ARRAYS = ("offset", "size", "label")
 
 
 def path_of(where: str) -> str:
@@ -50,16 +49,24 @@ def keep(where: str, parts: Mapping[str, Part]) -> bool:
 
 
 def encode(parts: Mapping[str, Part]) -> bytes:
+    # Archives share most of their labels' texts, so each text is there once
+    texts = {text: number for number, text in enumerate(_texts(parts))}
     said = []
     for path, part in parts.items():
-        lengths = (len(part.size), len(part.names))
-        said.append([path, *part.stamp, part.ambiguous, part.folders, *lengths, list(part.texts)])
-    blocks = [_padded(json.dumps(said).encode(), b" ")]
+        lengths = (len(part.size), len(part.names), len(part.texts))
+        said.append([path, *part.stamp, part.ambiguous, part.folders, *lengths])
+    blocks = [_padded(json.dumps([list(texts), said]).encode(), b" ")]
     for part in parts.values():
-        blocks += [getattr(part, name).astype("<i8").tobytes() for name in ARRAYS]
+        numbers = np.array([texts[text] for text in part.texts], np.int64)
+        arrays = (part.offset, part.size, part.label, numbers)
+        blocks += [array.astype("<i8").tobytes() for array in arrays]
         blocks.append(_padded(part.names, b"\0"))
     body = b"".join(blocks)
     return HEADER.pack(MAGIC, VERSION, _native.xxh3(body), len(blocks[0])) + body
+
+
+def _texts(parts: Mapping[str, Part]) -> Iterable[str]:
+    return dict.fromkeys(text for part in parts.values() for text in part.texts)
 
 
 def decode(data: bytes) -> dict[str, Part]:
@@ -69,26 +76,30 @@ def decode(data: bytes) -> dict[str, Part]:
     if (magic, version, checksum) != (MAGIC, VERSION, _native.xxh3(body)):
         raise ValueError("is damaged, or of another version")
     at, parts = length, dict[str, Part]()
-    for path, *row in json.loads(arrow.small_json(bytes(body[:length]))):
-        parts[path], at = _part(body, at, row)
+    texts, said = json.loads(arrow.small_json(bytes(body[:length])))
+    for path, *row in said:
+        parts[path], at = _part(body, at, row, texts)
     return parts
 
 
-def _part(body: memoryview, at: int, row: list[Any]) -> tuple[Part, int]:
+def _part(body: memoryview, at: int, row: list[Any], texts: list[Any]) -> tuple[Part, int]:
     """One archive's, and where it ends. Raises ValueError."""
-    *stamp, ambiguous, folders, count, names, texts = row
-    if not all(type(number) is int and number >= 0 for number in (*stamp, count, names)):
+    *stamp, ambiguous, folders, count, names, kinds = row
+    if not all(type(number) is int and number >= 0 for number in (*stamp, count, names, kinds)):
         raise ValueError("a number is none")
     arrays = []
-    for _ in ARRAYS:
-        arrays.append(np.frombuffer(body, "<i8", count, at).astype(np.int64, copy=False))
-        at += 8 * count
-    offset, size, label = arrays
+    for length in (count, count, count, kinds):
+        arrays.append(np.frombuffer(body, "<i8", length, at).astype(np.int64, copy=False))
+        at += 8 * length
+    offset, size, label, numbers = arrays
+    if ((numbers < 0) | (numbers >= len(texts))).any():
+        raise ValueError("a label has no text")
+    own = tuple(str(texts[number]) for number in numbers.tolist())
     lines, facts = bytes(body[at : at + names]), (bool(ambiguous), bool(folders))
-    part = Part(Stamp(*stamp), *facts, lines, offset, size, label, tuple(map(str, texts)))
+    part = Part(Stamp(*stamp), *facts, lines, offset, size, label, own)
     ends = np.full(count, part.stamp.size)
     inside = (part.size == 0) | arrow.inside(part.offset, part.size, ends)
-    labelled = (part.label >= -1) & (part.label < len(part.texts))
+    labelled = (part.label >= -1) & (part.label < kinds)
     if not (inside & labelled).all() or len(part.names.split(b"\n")) != max(count, 1):
         raise ValueError("an image lies outside its archive, or has no name or class")
     return part, at + names + -names % ALIGNED

@@ -1,5 +1,6 @@
 """The index of tars in the user's cache: used again, checked at every use, never trusted."""
 
+import itertools
 import json
 import multiprocessing
 import os
@@ -14,6 +15,7 @@ import pytest
 from fastload import _native
 from fastload.errors import SourceError
 from fastload.sources import open_source, tar_index, tar_parts, tars
+from fastload.system import limits
 from tests.sources.tar_helpers import contents, image, put, refused, sample, tars_of
 
 COUNT, EACH = 18, 6
@@ -109,44 +111,51 @@ def test_a_damaged_index_is_made_anew(data, scans):
         assert file.read_bytes() == whole
 
 
-def sealed(rows: list[object], body: bytes) -> bytes:
+def sealed(rows: list[object], body: bytes, texts: object = ("x",)) -> bytes:
     """What says of itself that it is whole."""
-    text = json.dumps(rows).encode()
+    text = json.dumps([texts, rows]).encode()
     text += b" " * (-len(text) % 8)
     said = (tar_index.MAGIC, tar_index.VERSION, _native.xxh3(text + body), len(text))
     return tar_index.HEADER.pack(*said) + text + body
 
 
-def rows(offset: int, size: int, label: int) -> bytes:
-    return struct.pack("<3q", offset, size, label) + b"k.jpg\0\0\0"
+def rows(offset: int, size: int, label: int, text: int = 0) -> bytes:
+    return struct.pack("<4q", offset, size, label, text) + b"k.jpg\0\0\0"
 
 
-GOOD: list[object] = ["/a.tar", 2048, 1, 2, False, False, 1, 5, ["x"]]
+GOOD: list[object] = ["/a.tar", 2048, 1, 2, False, False, 1, 5, 1]
 
 
 @pytest.mark.parametrize(
-    ("row", "body"),
+    ("row", "body", "texts"),
     [
-        (GOOD, rows(512, 1537, 0)),
-        (GOOD, rows(-1, 5, 0)),
-        (GOOD, rows(1 << 62, 1 << 62, 0)),
-        (GOOD, rows(512, -5, 0)),
-        (GOOD, rows(512, 5, 1)),
-        (GOOD, rows(512, 5, -2)),
-        (GOOD, rows(512, 5, 0)[:-9]),
-        ([*GOOD[:6], 2, 5, ["x"]], rows(512, 5, 0)),
-        ([*GOOD[:6], -1, 5, ["x"]], rows(512, 5, 0)),
-        ([*GOOD[:6], 1 << 60, 5, ["x"]], rows(512, 5, 0)),
-        ([*GOOD[:6], 1, "5", ["x"]], rows(512, 5, 0)),
-        ([*GOOD[:6], 1, 5, 7], rows(512, 5, 0)),
-        (GOOD[:4], rows(512, 5, 0)),
-        ([], b""),
+        (GOOD, rows(512, 1537, 0), ["x"]),
+        (GOOD, rows(-1, 5, 0), ["x"]),
+        (GOOD, rows(1 << 62, 1 << 62, 0), ["x"]),
+        (GOOD, rows(512, -5, 0), ["x"]),
+        (GOOD, rows(512, 5, 1), ["x"]),
+        (GOOD, rows(512, 5, -2), ["x"]),
+        (GOOD, rows(512, 5, 0)[:-9], ["x"]),
+        ([*GOOD[:6], 2, 5, 1], rows(512, 5, 0), ["x"]),
+        ([*GOOD[:6], -1, 5, 1], rows(512, 5, 0), ["x"]),
+        ([*GOOD[:6], 1 << 60, 5, 1], rows(512, 5, 0), ["x"]),
+        ([*GOOD[:6], 1, "5", 1], rows(512, 5, 0), ["x"]),
+        ([*GOOD[:6], 1, 5, ["x"]], rows(512, 5, 0), ["x"]),
+        ([*GOOD[:6], 1, 5, -1], rows(512, 5, 0), ["x"]),
+        ([*GOOD[:6], 1, 5, 1 << 60], rows(512, 5, 0), ["x"]),
+        (GOOD, rows(512, 5, 0, 1), ["x"]),
+        (GOOD, rows(512, 5, 0, -1), ["x"]),
+        (GOOD, rows(512, 5, 0), []),
+        (GOOD, rows(512, 5, 0), 7),
+        (GOOD[:4], rows(512, 5, 0), ["x"]),
+        ([], b"", ["x"]),
     ],
+    ids=itertools.count(),
 )
-def test_a_sealed_index_that_lies_is_refused(row, body):
+def test_a_sealed_index_that_lies_is_refused(row, body, texts):
     assert tar_index.decode(sealed([GOOD], rows(512, 5, 0)))["/a.tar"].name(0) == "k.jpg"
     with pytest.raises((ValueError, TypeError, LookupError)):
-        tar_index.decode(sealed([row], body))
+        tar_index.decode(sealed([row], body, texts))
 
 
 def test_without_a_cache_it_opens_all_the_same(data, scans, monkeypatch):
@@ -196,3 +205,22 @@ def test_processes_that_open_it_at_once(data):
         one.join()
     assert found == [[(n * 3 // COUNT, image(n)[1]) for n in range(COUNT)]] * 3
     assert set(os.listdir(index_of(data).parent)) == {index_of(data).name}
+
+
+def test_texts_that_archives_share_are_kept_once(monkeypatch):
+    """Thousands of tars of thousands of classes would not fit into the limit of the JSON."""
+    texts = tuple(f"class-{number:04}" for number in range(300))
+    ones = np.arange(300, dtype=np.int64)
+    stamp, names = tar_parts.Stamp(1 << 20, 1, 2), b"\n".join([b"a"] * 300)
+    parts = {
+        f"{tar}.tar": tar_parts.Part(
+            stamp, False, False, names, 512 * ones, ones, ones, texts[tar:] + texts[:tar]
+        )
+        for tar in range(20)
+    }  # fmt: skip
+    monkeypatch.setattr(limits, "METADATA", 300 * 20 + 20 * 100)
+    found = tar_index.decode(tar_index.encode(parts))
+    assert {path: part.texts for path, part in found.items()} == {
+        path: part.texts for path, part in parts.items()
+    }
+    assert all((part.label == ones).all() for part in found.values())
