@@ -21,7 +21,6 @@ from fastload.errors import UsageError
 from fastload.system import machine
 
 MADE = 1000  # images, where no data are given
-OURS = (LINK, "local", "first", "tenth")
 CASES = {
     "link": ("crop, flip", 2, 224, LINK),  # the link is the limit
     "loader": ("crop, flip, RandAugment", 1, 448, "local"),  # the link carries what it makes
@@ -74,10 +73,8 @@ def _case(
     name: str, given: argparse.Namespace, peers: list[Peer], pythons: dict[str, str], served: Path,
     scratch: Path, common: dict[str, object],
 ) -> list[row.Row]:  # fmt: skip
-    """All loaders where the link is the limit; fastload's own where it is not."""
     pipeline, workers, size, reference = CASES[name]
     case = Case(pipeline, served, workers, size, reference)
-    peers = [peer for peer in peers if name == "link" or peer.name in OURS]
     with (
         link.serving(served, LATENCY, RATE) as store,
         progress(name, len(peers) * given.repetitions, "turns") as advance,

@@ -3,6 +3,7 @@ way, what they ask the store for, and what the store's process itself costs.
 """
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
@@ -20,6 +21,7 @@ from fastload.conversion import job
 LATENCY, RATE = 0.05, 125e6  # s before each answer; bytes per second: 1 Gbit/s
 SHARD = 64 << 20  # bytes
 WRITE_LIMIT = 600  # s
+WRITERS = {"mds": "streaming", "mds4": "streaming", "lit": "litdatas", "energon": "energons"}
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ def prepare(folder: str, served: Path, peers: Sequence[Peer], pythons: dict[str,
     if not (served / "images").exists():
         shutil.copytree(folder, served / "images")
     for peer in peers:
-        module = {"mds": "streaming", "mds4": "streaming", "lit": "litdatas"}.get(peer.reads)
+        module = WRITERS.get(peer.reads)
         target = served / peer.reads
         if module is None or target.exists():
             continue
@@ -134,7 +136,7 @@ def spec(case: Case, peer: Peer, url: str, scratch: str) -> dict[str, Any]:
         "bytes": sum(file.stat().st_size for file in shards), "bucket": peer.reads,
         "cores": sorted(os.sched_getaffinity(0)), "workers": case.workers,
         "batch_size": case.batch_size, "size": case.size, "augment": case.augment, "cold": False,
-        "once": False, "packages": [name.partition("==")[0] for name in peer.packages],
+        "once": False, "packages": [re.split(r"[=[]", name)[0] for name in peer.packages],
     }  # fmt: skip
 
 
