@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     )
     from fastload.loader import DataLoader, accelerate
     from fastload.lowering import from_huggingface, open
+    from fastload.mixes import mix
     from fastload.order.batches import PixelBatchSampler
     from fastload.order.distributed import DistributedSampler
     from fastload.order.samplers import ShuffleSampler
@@ -74,6 +75,7 @@ __all__ = [
     "doctor",
     "from_huggingface",
     "image",
+    "mix",
     "open",
     "profile",
     "progressive",
@@ -92,6 +94,7 @@ _HOMES = {
     "accelerate": "loader",
     "doctor": "cli.diagnosis",
     "from_huggingface": "lowering",
+    "mix": "mixes",
     "open": "lowering",
     "profile": "profiler",
     "show": "sheets.inline",

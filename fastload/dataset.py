@@ -20,7 +20,7 @@ from fastload.transforms import pil
 from fastload.transforms.base import ImageLike
 
 Sample: TypeAlias = ImageLike | list[ImageLike]  # a list of the views
-Target: TypeAlias = int | torch.Tensor  # a label, or a mask
+Target: TypeAlias = Any  # a label, a mask, or what `target` names
 
 
 class Dataset(torch.utils.data.Dataset[tuple[Sample, Target]]):
@@ -96,7 +96,9 @@ class Dataset(torch.utils.data.Dataset[tuple[Sample, Target]]):
                 raise SampleError(source.name(sample), sample, str(error)) from error
             views.append(now)
         target: Target = int(source.labels[sample])
-        if self.pipeline.masks:
+        if self.pipeline.target:
+            target = self.pipeline.target.of_one(source, sample)
+        elif self.pipeline.masks:
             target = torch.from_numpy(
                 masks.one(self.pipeline.masks, sample, self.pipeline.ops, records, size)
             )

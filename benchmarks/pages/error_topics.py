@@ -79,8 +79,8 @@ TOPICS = (
         "only slower.",
     ),
     Topic(
-        "FFCV files and MDS shards", "SourceError",
-        ("sources/beton", "conversion/readers/beton", "sources/mds"),
+        "FFCV files, MDS shards, fields", "SourceError",
+        ("sources/beton", "conversion/readers/beton", "sources/mds", "sources/fields"),
         "A file was cut off, was not finished by its writer, or has fields of other kinds.",
         "Write it again, or name the fields with images and labels. [migrate/ffcv.md](migrate/"
         "ffcv.md) and [migrate/streaming.md](migrate/streaming.md) have both.",
@@ -131,7 +131,7 @@ TOPICS = (
     ),
     Topic(
         "Arguments of DataLoader", "UsageError",
-        ("loader/", "progressive", "rng", "order/", "lowering/__init__"),
+        ("loader/", "progressive", "rng", "order/", "lowering/__init__", "mixes"),
         "An argument has another type or range than the text says.",
         "Give a value of the range in the text. `help(fastload.DataLoader)` lists all arguments.",
     ),

@@ -9,10 +9,11 @@ from fastload.engine import make as engines
 from fastload.loader import arguments, composing, divided, lazy_images, sizes, tiers
 from fastload.loader.base import BaseLoader
 from fastload.lowering import reach
-from fastload.order import epochs
+from fastload.order import epochs, mixture
 from fastload.plan.plan import Plan
 from fastload.sources import collect, seek_contents
 from fastload.sources.base import remote
+from fastload.sources.mixed import Mixed
 from fastload.spec import Json
 from fastload.system import notebook
 
@@ -107,6 +108,8 @@ def _now(loader: BaseLoader[object]) -> list[str]:
     if route.plan and known.seeks:
         indexes = loader._engine.indexes() if loader._engine else None
         out.append(f"  {collect.describe(loader.seek_index, route.plan.source, indexes)}")
+    if route.plan and isinstance(mixed := route.plan.source, Mixed):
+        out.append(f"  parts   {mixture.describe(mixed.recipe)}")
     if route.plan and (far := remote(route.plan.source)) is not None:
         window = asked(epochs.sampler_of(loader), "window", int) or 0
         out.append(f"  store   {far.access.describe(window)}")
@@ -136,6 +139,8 @@ def _by_torch(loader: BaseLoader[object]) -> list[str]:
 def _plan(loader: BaseLoader[object], plan: Plan) -> list[str]:
     out = choosing.explain_steps(plan) + choosing.explain_scale(plan)
     out += sizes.explain(loader, plan)
+    if plan.target is not None:
+        out.append(f"  target  {', '.join(plan.target.names)}, in place of labels")
     if loader.mix is not None:
         out.append(f"  mix     {loader.mix}, labels float32 [N, {plan.classes}]")
     return out + engines.explain(loader, loader._engine, loader._route.backend, plan)

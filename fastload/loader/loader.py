@@ -18,8 +18,7 @@ from fastload.errors import FastloadError
 from fastload.loader import arguments, explaining, iterators, lazy_images, native, routing, sizes
 from fastload.loader.base import BaseLoader, T_co
 from fastload.loader.options import LoaderOptions
-from fastload.order import epochs
-from fastload.order.samplers import shuffling
+from fastload.order import epochs, shuffling
 from fastload.plan.plan import Plan
 from fastload.spec import Json
 from fastload.state import resume as state
@@ -162,8 +161,8 @@ class DataLoader(BaseLoader[T_co]):
         )  # fmt: skip
         options.check(dataset)
         streams = isinstance(dataset, torch.utils.data.IterableDataset)
-        if shuffle and sampler is None and not streams:
-            sampler = shuffling(dataset, seed, generator)
+        if sampler is None and batch_sampler is None and not streams:
+            sampler = shuffling.sampler_of(dataset, seed, generator, shuffle=bool(shuffle))
             shuffle = None if sampler else shuffle
         super().__init__(
             dataset, batch_size, shuffle, sampler, batch_sampler,

@@ -98,6 +98,9 @@ class Native(Reseeded):
     def _formed(self, batch: Batch) -> object:
         """As the data set's samples are made into batches."""
         plan = self._plan
+        if plan.target is not None:
+            images, numbers, *valid = batch
+            return [images, plan.target.of_batch(plan.source, np.asarray(numbers)), *valid]
         if plan.form is None:
             return batch
         images, labels, *valid = batch
@@ -223,7 +226,8 @@ def _shared(
     parts = inner.batches(batches.batch_size, batches.drop_last, first)
     for step, part in enumerate(parts, first):
         # A weight of 0 may be meant to leave a sample out.
-        choices = None if inner.weights is None else part.samples
+        every = inner.weights is None and inner.mixture is None
+        choices = None if every else part.samples
         yield start.batch(step, part.samples, part.occurrences, choices, part.valid)
 
 

@@ -3,7 +3,7 @@ reasons why not.
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fastload.dataset import Dataset
@@ -18,6 +18,7 @@ from fastload.plan.pipeline import Pipeline
 from fastload.plan.steps import infer_specs
 from fastload.remote.urls import is_url
 from fastload.sources import open_source
+from fastload.sources.fields import LABEL, target_of
 from fastload.sources.masks import pairs
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def open(
     mask_dtype: str = "uint8",
     mask_fill: int | None = None,
     fields: tuple[str, str] | None = None,
+    target: str | Sequence[str] | None = None,
     format: str | None = None,
     cache: str | os.PathLike[str] | None = None,
     cache_bytes: int | None = None,
@@ -60,6 +62,9 @@ def open(
             own fill.
         fields: Of an FFCV file or of MDS shards, the names of the fields with images
             and with integer labels; None takes the first of each.
+        target: What comes with the images in place of labels: "txt", the text of each
+            KEY.txt beside an image; "json", what is in it; or several names, for a
+            dictionary of such ("label" is the class number). docs/guides/captions.md.
         format: Its name, where the path does not tell: "shards", "folder", "beton",
             "mds", "webdataset", or another distribution's.
         cache: The folder of the cache; None: in the user's own cache. With a path, that
@@ -89,9 +94,13 @@ def open(
     if not views:  # of views, the loader's plan says it, with their numbers
         infer_specs(ops)
     store = _store(path, cache, cache_bytes, max_bandwidth, deadline, storage_options)
+    wanted = None if target is None else target_of(target)
     if masks is None:
-        source = open_source(path, fields, format, store)
-        return Dataset(Pipeline(source, ops, views, form=forms.of_pair(form)))
+        names = [name for name in (wanted.names if wanted else ()) if name != LABEL]
+        source = open_source(path, fields, format, store, names)
+        return Dataset(Pipeline(source, ops, views, target=wanted, form=forms.of_pair(form)))
+    if wanted:
+        raise PipelineError(["masks: come in place of labels, as target does; leave one out"])
     if store is not None:
         raise PipelineError(["masks: are read from local folders only; copy the data set"])
     if (one := source_at(os.fspath(path))) and one.name == WEBDATASET:

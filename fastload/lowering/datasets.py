@@ -169,6 +169,8 @@ def _concat(dataset: ConcatDataset[object]) -> Lowered:
         (one.pictures, one.form) != (pipelines[0].pictures, pipelines[0].form) for one in pipelines
     ):
         reasons.append("ConcatDataset has parts with different transforms")
+    if not reasons and any(one.target != pipelines[0].target for one in pipelines):
+        reasons.append("ConcatDataset has parts with different targets")
     if any(remote(pipeline.source) for pipeline in pipelines):
         reasons.append("ConcatDataset has parts that lie in a store, which are read one at a time")
     if reasons:

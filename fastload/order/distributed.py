@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fastload import rng
 from fastload.attach.looking import asked
 from fastload.errors import UsageError
-from fastload.order import blocks
+from fastload.order import blocks, mixture
 from fastload.order.loaders import OrderedLoader
 from fastload.order.samplers import CHUNK, next_epoch, occurrences, stretches
 from fastload.spec import Floats, Longs, Work
@@ -111,16 +111,7 @@ class DistributedSampler(torch.utils.data.Sampler[int]):
         window: int | None = None,
     ) -> None:
         self.length = dataset if isinstance(dataset, int) else len(dataset)
-        self.num_replicas = (
-            (torch.distributed.get_world_size() if joined() else 1)
-            if num_replicas is None
-            else num_replicas
-        )
-        self.rank = (
-            (torch.distributed.get_rank() if joined() and self.num_replicas > 1 else 0)
-            if rank is None
-            else rank
-        )
+        self.num_replicas, self.rank = _place(num_replicas, rank)
         self.shuffle = shuffle
         self.seed = seed
         self.drop_last = drop_last
@@ -130,6 +121,9 @@ class DistributedSampler(torch.utils.data.Sampler[int]):
         self.num_samples, self.epoch = num_samples, -1
         self._blocks = blocks.of_data(dataset, window) if shuffle else None
         self.window = self._blocks.window if self._blocks else 0
+        self._mixture = mixture.of_data(dataset)
+        # Of another mix, a state does not fit
+        self.mixture = mixture.fingerprint(self._mixture.recipe) if self._mixture else None
         if problems := [*self._problems(), *self._weight_problems()]:
             raise UsageError("\n".join(f"DistributedSampler: {problem}" for problem in problems))
         self._shares = None if self.weights is None else _shares(self.weights)
@@ -141,6 +135,8 @@ class DistributedSampler(torch.utils.data.Sampler[int]):
     @property
     def total(self) -> int:
         """Positions of the global order, before rounds are filled or cut."""
+        if self._mixture:
+            return self._mixture.length
         if self.repeats > 1:
             return self.length // ROUND * ROUND if self.length >= ROUND else self.length
         return self.length if self.num_samples is None else self.num_samples
@@ -186,8 +182,10 @@ class DistributedSampler(torch.utils.data.Sampler[int]):
 
     def _placed(self, epoch: int, positions: Longs) -> tuple[Longs, Longs]:
         """Samples and occurrences at these positions of an order that is a permutation, each sample
-        `repeats` times in a row.
+        `repeats` times in a row; or of a mix.
         """
+        if self._mixture:
+            return self._mixture.at(positions % self._mixture.length, self.seed, epoch)
         turns, positions = np.divmod(positions, max(1, self.length * self.repeats))
         positions, copies = np.divmod(positions, self.repeats)
         samples = self._ordered(positions, epoch)
@@ -254,6 +252,10 @@ class DistributedSampler(torch.utils.data.Sampler[int]):
                 not self.eval_exact or (self.repeats == 1 and self.weights is None),
                 "eval_exact is given with repeats or weights; leave these out",
             ),
+            (
+                not self._mixture or (self.shuffle and self.repeats == 1 and self.weights is None),
+                "dataset is a mix, which has an order; leave shuffle, repeats and weights out",
+            ),
         )
         return [text for good, text in checks if not good]
 
@@ -276,6 +278,15 @@ class DistributedSampler(torch.utils.data.Sampler[int]):
         if self.num_samples is not None and self.num_samples < 0:
             return [f"num_samples is {self.num_samples}, want 0 or more"]
         return []
+
+
+def _place(world: int | None, rank: int | None) -> tuple[int, int]:
+    """How many ranks there are, and which one this is; None asks torch.distributed."""
+    if world is None:
+        world = torch.distributed.get_world_size() if joined() else 1
+    if rank is None:
+        rank = torch.distributed.get_rank() if joined() and world > 1 else 0
+    return world, rank
 
 
 def _shares(weights: Floats) -> Floats:

@@ -90,6 +90,7 @@ def described(loader: OrderedLoader) -> str:
         name: asked(sampler, name, int) for name in ("seed", "shuffle", "replacement", "repeats")
     }
     settings["window"] = asked(sampler, "window", int) or None
+    settings["mixture"] = asked(sampler, "mixture", int)
     shown = [f"{name}={value}" for name, value in settings.items() if value is not None]
     return f"{type(sampler).__name__}({', '.join(shown)})"[:128]
 

@@ -12,7 +12,7 @@ from torch.utils.data.distributed import DistributedSampler
 
 from fastload import rng
 from fastload.errors import UsageError
-from fastload.order import blocks
+from fastload.order import blocks, mixture
 from fastload.spec import Longs, repeated
 from fastload.system.opening import Opening
 
@@ -91,6 +91,10 @@ class ShuffleSampler(torch.utils.data.Sampler[int]):
         self._blocks = blocks.of_data(data_source, window)
         self.window = self._blocks.window if self._blocks else 0
         problems = self._problems()
+        if mixture.of_data(data_source):
+            problems.append(
+                "data_source is a mix, whose weights it does not know; use DistributedSampler"
+            )
         if problems:
             raise UsageError("\n".join(f"ShuffleSampler: {problem}" for problem in problems))
         self.epoch = -1
@@ -142,18 +146,6 @@ class ShuffleSampler(torch.utils.data.Sampler[int]):
             ),
         )
         return [text for good, text in checks if not good]
-
-
-def shuffling(
-    data: object, seed: int | None, generator: torch.Generator | None
-) -> ShuffleSampler | None:
-    """The order that `shuffle=True` means for a data set with a length; None: PyTorch's own."""
-    sized: Sized = data  # type: ignore[assignment]  # no IterableDataset
-    if seed is not None:
-        return ShuffleSampler(sized, seed)
-    # Read in any order, every sample in a store would be a request in each epoch.
-    in_blocks = blocks.of_data(data, None)
-    return ShuffleSampler(sized, rng.draw_seed(generator)) if in_blocks else None
 
 
 def order(

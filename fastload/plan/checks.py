@@ -6,6 +6,7 @@ from fastload.plan import forms
 from fastload.plan.forms import Form
 from fastload.plan.pipeline import Pipeline
 from fastload.spec import Spec
+from fastload.system import devices
 from fastload.transforms import Mix
 from fastload.transforms.mixing import class_problems
 
@@ -15,16 +16,31 @@ def mix_problems(mix: Mix, pipeline: Pipeline) -> list[str]:
     problems, source = mix.problems(), pipeline.source
     if pipeline.form is not None:
         problems.append("the data set's batches are not [images, labels]; leave out mix")
-    elif pipeline.views or pipeline.masks:
-        what = (
-            "several pictures of an image (Views)" if pipeline.views else "masks in place of labels"
-        )
+    elif pipeline.views or pipeline.masks or pipeline.target:
+        what = "several pictures of an image (Views)"
+        if not pipeline.views:
+            what = "masks in place of labels" if pipeline.masks else "other targets than labels"
         problems.append(
             f"the data set makes {what}, want one picture and a class number; leave out mix"
         )
     elif not any("num_classes" in problem for problem in problems):
         problems += class_problems(mix, len(source.classes), source.labels)
     return [f"mix ({mix.name}): {problem}" for problem in problems]
+
+
+def target_problems(pipeline: Pipeline, device: str | None) -> list[str]:
+    """Why values beside the images cannot come with a batch."""
+    if pipeline.target is None:
+        return []
+    problems = []
+    if devices.kind(device) == "cuda":
+        problems.append(
+            "is read by the host, want device None; move images to the GPU yourself: images.to("
+            "'cuda', non_blocking=True)"
+        )
+    if pipeline.form is not None:
+        problems.append("comes with [images, labels] only; leave it out, or use Views")
+    return [f"target ({', '.join(pipeline.target.names)}): {problem}" for problem in problems]
 
 
 def error_problems(on_error: str, pipeline: Pipeline, mix: Mix | None) -> list[str]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from fastload.plan.forms import Form
 from fastload.sources import Source
+from fastload.sources.fields import Target
 from fastload.sources.masks import Masks
 from fastload.transforms import Op
 
@@ -15,6 +16,7 @@ class Pipeline:
     # In place of ops: those of each of a sample's several pictures
     views: tuple[tuple[Op, ...], ...] = ()
     masks: Masks | None = None  # in place of labels
+    target: Target | None = None  # in place of labels
     form: Form | None = None  # of a sample in a batch; None: [images, labels]
 
     @property

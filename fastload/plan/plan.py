@@ -12,6 +12,7 @@ from fastload.plan.placement import HOST, Placement
 from fastload.plan.steps import Step, records, stackable
 from fastload.progressive import SizeSchedule
 from fastload.sources import Source
+from fastload.sources.fields import Target
 from fastload.sources.masks import Masks
 from fastload.spec import Array, Ints, Spec, Stage, Work
 from fastload.transforms import Mix, Op
@@ -38,6 +39,8 @@ class Plan:
         views: Of how many; 0: a sample is one picture, and a batch one tensor.
         more: The sample's other pictures, which share its bytes and its decoding.
         masks: What a batch has in place of labels.
+        target: The same, of values beside the images. Batches have sample numbers until they are
+            handed out.
         mix: What becomes of finished batches, labels too.
         on_error: What a bad sample does to its batch: "raise", "substitute" or "skip".
         form: Of a sample in a batch; None: [images, labels].
@@ -63,6 +66,7 @@ class Plan:
     views: int = 0
     more: tuple["Plan", ...] = ()
     masks: Masks | None = None
+    target: Target | None = None
     mix: Mix | None = None
     on_error: str = "raise"
     form: Form | None = None
@@ -158,6 +162,7 @@ def plan(
     """
     others = checks.mix_problems(mix, pipeline) if mix else []
     others += placement.problems(decode, augment, device)
+    others += checks.target_problems(pipeline, device)
     others += checks.error_problems(on_error, pipeline, mix)
     mode = schedule.mode if schedule else "decode"
     where = (*placement.asked_for(decode, augment), HOST)[0]
@@ -171,6 +176,7 @@ def plan(
         pictures[0],
         more=tuple(pictures[1:]),
         masks=pipeline.masks,
+        target=pipeline.target,
         mix=mix,
         on_error=on_error,
         form=pipeline.form,
@@ -247,6 +253,10 @@ def mix_records(plan: Plan, work: Work) -> MixRecords | None:
 
 
 def targets(plan: Plan, work: Work, how: MixRecords | None) -> Array:
-    """Labels of the batch: int64 [N], or float32 [N, classes] where it is mixed."""
+    """Labels of the batch: int64 [N], or float32 [N, classes] where it is mixed; or the samples'
+    numbers, where other values take their place.
+    """
+    if plan.target is not None:
+        return work.samples
     labels = plan.source.labels[work.samples]
     return labels if how is None else soft_labels(labels, how, plan.classes)

@@ -1,6 +1,7 @@
 """Sources: where encoded samples are. `open_source` finds out what lies at a path."""
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fastload.errors import SourceError, mistyped
@@ -35,16 +36,18 @@ def open_source(
     fields: tuple[str, str] | None = None,
     format: str | None = None,
     store: "Settings | None" = None,
+    target: Sequence[str] = (),
 ) -> Source:
     """The data set at `path`, or behind a URL. Raises SourceError.
 
     fields: of a format that has such, the names of the fields with images and with labels.
     format: of files.formats.SOURCES; None: what its name, or what lies in it, tells.
     store: how a store is read; with a path, the data set is read through the cache.
+    target: what else of each sample is wanted; see sources.fields.
     """
     where = os.fspath(path)
     if is_url(where) or store is not None:
-        return _open_remote(where, fields, format, store)
+        return _open_remote(where, fields, format, store, target)
     if not os.path.exists(where) and not is_pattern(where):
         raise SourceError(f"{where}: does not exist; check the path")
     if format is not None:
@@ -57,18 +60,22 @@ def open_source(
                 format,
                 SOURCES,
             )
-        return load(format, where, fields)
+        return load(format, where, fields, target)
     one = formats.source_at(where)
     if one is None and not os.path.isdir(where):
         raise _no_source(where)
-    return load(one.name if one else formats.FOLDER, where, fields)
+    return load(one.name if one else formats.FOLDER, where, fields, target)
 
 
 def _open_remote(
-    where: str, fields: tuple[str, str] | None, format: str | None, store: "Settings | None"
+    where: str,
+    fields: tuple[str, str] | None,
+    format: str | None,
+    store: "Settings | None",
+    target: Sequence[str],
 ) -> Source:
     if store is None and where.startswith("file://"):
-        return open_source(local(where), fields, format)
+        return open_source(local(where), fields, format, None, target)
     if is_pattern(where) and not os.path.exists(where):
         raise SourceError(
             f"{where}: braces name files on the local disk only, without a cache; give the folder "
@@ -82,8 +89,13 @@ def _open_remote(
 
     settings, url = store or Settings(), where if is_url(where) else of_path(where)
     if format in (None, formats.SHARDS) and (shards := remote.load(url, settings)):
+        if target:
+            raise SourceError(
+                f"{where}: target is read from local data sets only; copy the data set, or leave "
+                "target out"
+            )
         return shards
-    return open_source(staging.staged(url, settings), fields, format)
+    return open_source(staging.staged(url, settings), fields, format, None, target)
 
 
 def _no_source(file: str) -> SourceError:
@@ -104,8 +116,19 @@ def _no_source(file: str) -> SourceError:
     return SourceError("\n".join([unknown, *formats.broken(SOURCES)]))
 
 
-def load(name: str, where: str, fields: tuple[str, str] | None = None) -> Source:
+def load(
+    name: str, where: str, fields: tuple[str, str] | None = None, target: Sequence[str] = ()
+) -> Source:
     """The data set at `where`, which is of the format `name`. Raises SourceError."""
     opener = SOURCES.function(name, "load")
     source: Source = opener(where, fields) if SOURCES[name].fields else opener(where)
-    return source
+    if not target:
+        return source
+    adds = getattr(SOURCES.import_module(name), "with_fields", None)
+    if adds is None:
+        raise SourceError(
+            f"{where}: of {SOURCES[name].summary or name} nothing but labels is read (target is "
+            f"{', '.join(target)}); run fastload convert {where} DST, and open DST"
+        )
+    found: Source = adds(source, target)
+    return found

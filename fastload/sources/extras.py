@@ -64,6 +64,35 @@ class Extras:
         problems = ((name, suffix_problem(name)) for name in pc.unique(names).to_pylist())
         return next((f"{shown(name)} {wrong}" for name, wrong in problems if wrong), "")
 
+    def names(self) -> list[str]:
+        """Of all samples' files, each once, in their order."""
+        found: dict[str, None] = {}
+        for batch in self.batches:
+            items = batch.column(COLUMN).flatten().field("name").unique().to_pylist()
+            found |= dict.fromkeys(items)
+        return list(found)
+
+    def named(self, name: str) -> tuple[Longs, Longs, NDArray[np.uint64]]:
+        """Offset, size and checksum of each sample's file of this name: arrays [N]; size -1: it
+        has none.
+        """
+        pa = arrow.import_arrow(COLUMN)
+        import pyarrow.compute as pc
+
+        counts, fits = self._counts(), []
+        for batch in self.batches:
+            names = batch.column(COLUMN).flatten().field("name")
+            fits.append(pc.equal(names, pa.scalar(name)).to_numpy(zero_copy_only=False))
+        mine = np.concatenate(fits)
+        row = np.repeat(np.arange(len(counts)), counts)[mine]
+        offset, size = np.zeros(len(counts), np.int64), np.full(len(counts), -1, np.int64)
+        checksum = np.zeros(len(counts), np.uint64)
+        offset[row], size[row] = self._numbers("offset")[mine], self._numbers("size")[mine]
+        checksum[row] = np.concatenate(
+            [batch.column(COLUMN).flatten().field("checksum").to_numpy() for batch in self.batches]
+        )[mine]
+        return offset, size, checksum
+
     def sizes(self) -> Longs:
         """int64 [N]: bytes of each sample's files."""
         counts, size = self._counts(), self._numbers("size")

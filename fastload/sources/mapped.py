@@ -5,7 +5,7 @@ they lie, nothing is copied.
 import bisect
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 from fastload import _native
 from fastload.errors import SourceError
 from fastload.sources.base import Location
+from fastload.sources.fields import Field
 from fastload.spec import Longs
 
 REMEDY = "save it with save_to_disk, and take what load_from_disk gives"
@@ -30,6 +31,7 @@ class SpanSource:
     size: Longs  # bytes
     labels: Longs
     classes: tuple[str, ...]
+    fields: tuple[Field, ...] = field(default=(), kw_only=True)  # what lies beside the images
 
     def __len__(self) -> int:
         return len(self.file)

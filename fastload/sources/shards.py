@@ -3,7 +3,8 @@ format.
 """
 
 import os
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,8 +13,9 @@ from numpy.typing import NDArray
 
 from fastload import _native
 from fastload.errors import SourceError
-from fastload.sources import arrow
+from fastload.sources import arrow, fields
 from fastload.sources.base import Location, Seek
+from fastload.sources.fields import Field
 from fastload.sources.shard_index import INDEX, SUM, Index, read_index
 from fastload.spec import Longs
 from fastload.system import limits
@@ -30,12 +32,14 @@ class ShardSource:
 
     where: str
     index: Index
+    fields: tuple[Field, ...] = field(default=(), kw_only=True)
 
     def __len__(self) -> int:
         return len(self.index)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return reopen, (self.where, self.index.checksum)
+        names = [field.name for field in self.fields]
+        return reopen, (self.where, self.index.checksum, names)
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -107,7 +111,21 @@ def load(where: str) -> ShardSource:
     return ShardSource(where, index)
 
 
-def reopen(where: str, checksum: int) -> ShardSource:
+def with_fields(source: ShardSource, names: Sequence[str]) -> ShardSource:
+    """The same data set, with these of the files beside its images. Raises SourceError."""
+    extras, found = source.index.extras, []
+    for name in names:
+        if extras is None or name not in (has := extras.names()):
+            raise fields.lacking(source.where, name, [] if extras is None else has)
+        offset, size, checksum = extras.named(name)
+        if (size < 0).any():
+            first = source.name(int(np.argmax(size < 0)))
+            raise fields.incomplete(source.where, name, size < 0, first)
+        found.append(Field(name, fields.of_suffix(name), offset, size, checksum))
+    return replace(source, fields=tuple(found))
+
+
+def reopen(where: str, checksum: int, names: Sequence[str] = ()) -> ShardSource:
     """`load` in another process; raises SourceError if the data set was replaced meanwhile."""
     source = load(where)
     if source.index.checksum != checksum:
@@ -115,7 +133,7 @@ def reopen(where: str, checksum: int) -> ShardSource:
             f"{where}: was replaced while in use (index {source.index.checksum:016x}, want "
             f"{checksum:016x}); open it again"
         )
-    return source
+    return with_fields(source, names)
 
 
 def looks_unfinished(where: str) -> bool:

@@ -5,7 +5,6 @@ Headers are read, and the files with labels; nothing else.
 
 import io
 import os
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -15,11 +14,10 @@ from fastload.files.names import CONTROL
 from fastload.files.opening import no_wait
 from fastload.sources.tar_members import Span, Walk
 from fastload.sources.tar_samples import (
-    SKIPPED,
-    SPLIT,
     all_in_folders,
     folder_images,
     has_labels,
+    of_samples,
     samples,
 )
 from fastload.spec import Longs
@@ -108,7 +106,7 @@ def _part(path: str, stamp: Stamp, walk: Walk, files: _Open, folders: bool | Non
         images = folder_images(walk.spans)
         texts = [None] * len(images)
     else:
-        for sample in samples(files, _of_samples(walk.spans)):
+        for sample in samples(files, of_samples(walk.spans)):
             if sample.problem:
                 problems.append(f"sample {sample.key!r} {sample.problem}")
             else:
@@ -132,14 +130,3 @@ def _part(path: str, stamp: Stamp, walk: Walk, files: _Open, folders: bool | Non
         np.array([numbers[text] if text else -1 for text in texts], np.int64),
         tuple(numbers),
     )
-
-
-def _of_samples(spans: list[Span]) -> Iterator[Span]:
-    """Without what WebDataset passes over, too: hidden files, those without an extension, and
-    folders of metadata.
-    """
-    for span in spans:
-        if SPLIT.fullmatch(span.name) and not (
-            span.name.rpartition("/")[2].startswith(".") or SKIPPED.match(span.name)
-        ):
-            yield span

@@ -63,6 +63,17 @@ def _other_than_one(images: list[str], group: Group) -> str:
     return f"has no image (has {files}), want one; correct the archive"
 
 
+def of_samples(spans: Iterable[Span]) -> Iterator[Span]:
+    """Without what WebDataset passes over, too: hidden files, those without an extension, and
+    folders of metadata.
+    """
+    for span in spans:
+        if SPLIT.fullmatch(span.name) and not (
+            span.name.rpartition("/")[2].startswith(".") or SKIPPED.match(span.name)
+        ):
+            yield span
+
+
 def groups(spans: Iterable[Span]) -> Iterator[tuple[str, Group]]:
     """Files with one key that follow each other; a second one of an extension begins another."""
     last, group = None, Group()

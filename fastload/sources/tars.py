@@ -19,6 +19,7 @@ from fastload.files.patterns import expanded
 from fastload.sources import labels as labelling
 from fastload.sources import tar_index
 from fastload.sources.mapped import SpanSource
+from fastload.sources.tar_fields import with_fields as with_fields  # noqa: PLC0414  asked of formats
 from fastload.sources.tar_parts import Part, scan, stamp_of
 from fastload.sources.tar_samples import classes_beside
 from fastload.spec import Longs

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastload import _native
+from fastload.sources import fields
 from fastload.sources.base import Location, Remote, Seek, Source, raw_pixels, remote
+from fastload.sources.fields import Field
 from fastload.spec import Longs, Pixels
 
 if TYPE_CHECKING:
@@ -55,6 +57,10 @@ class Subset:
 
     def name(self, sample: int) -> str:
         return self.base.name(int(self.indices[sample]))
+
+    @cached_property
+    def fields(self) -> tuple[Field, ...]:
+        return tuple(field.at(self.indices) for field in fields.known(self.base))
 
     @property
     def remote(self) -> "_SomeOf | None":
@@ -147,6 +153,11 @@ class Concat:
         return Location(
             file, offset, size, None if raw.any() else _checksums(sums, len(samples)), seek, raw
         )
+
+    @cached_property
+    def fields(self) -> tuple[Field, ...]:
+        """What all parts have."""
+        return fields.joined([fields.known(part) for part in self.parts])
 
     def pixels(self, sample: int) -> Pixels | None:
         part, at = self._find(sample)

@@ -53,7 +53,7 @@ PAGES = [
 
 @pytest.fixture
 def here(folder: Path, tmp_path: Path) -> Path:
-    """A folder with photo.jpg, data/train, data/val, tars, mds/train, pairs/images, pairs/masks."""
+    """A folder with photo.jpg, data, tars, captions, mds/train, pairs/images and pairs/masks."""
     Image.effect_mandelbrot((400, 300), (-2, -1, 1, 1), 50).convert("RGB").save(
         tmp_path / "photo.jpg"
     )
@@ -66,13 +66,9 @@ def here(folder: Path, tmp_path: Path) -> Path:
             shape = (150, 170, 3) if kind == "images" else (150, 170)
             pixels = np.full(shape, number, np.uint8)
             Image.fromarray(pixels).save(tmp_path / "pairs" / kind / f"{number}.{mode}")
-    (tmp_path / "tars").mkdir()
-    with tarfile.open(tmp_path / "tars" / "train-000000.tar", "w") as tar:
-        for path in sorted(Path(folder).rglob("*.jpg")):
-            tar.add(path, path.name)
-            label = tarfile.TarInfo(f"{path.stem}.cls")
-            label.size = 1
-            tar.addfile(label, io.BytesIO(path.parent.name[-1].encode()))
+    _tar(folder, tmp_path / "tars" / "train-000000.tar", {"cls": "{}"})
+    beside = {"txt": "A picture of class {}.", "json": '{{"similarity": 0.25}}'}
+    _tar(folder, tmp_path / "captions" / "00000.tar", beside)
     columns = (("image", "jpeg", None), ("label", "uint8", 1))
     samples = [
         (path.read_bytes(), bytes([int(path.parent.name[-1])]))
@@ -85,6 +81,19 @@ def here(folder: Path, tmp_path: Path) -> Path:
         [mds_files.described("shard.00000.mds", len(samples), columns)],
     )
     return tmp_path
+
+
+def _tar(folder: Path, out: Path, beside: dict[str, str]) -> None:
+    """The folder's images with files beside them, which say their class."""
+    out.parent.mkdir()
+    with tarfile.open(out, "w") as tar:
+        for path in sorted(Path(folder).rglob("*.jpg")):
+            tar.add(path, path.name)
+            for suffix, text in beside.items():
+                data = text.format(path.parent.name[-1]).encode()
+                member = tarfile.TarInfo(f"{path.stem}.{suffix}")
+                member.size = len(data)
+                tar.addfile(member, io.BytesIO(data))
 
 
 @pytest.mark.long

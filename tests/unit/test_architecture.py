@@ -29,7 +29,7 @@ LAYERS = (
     ("dataset",),
     ("image",),
     ("lowering",),
-    ("loader",),
+    ("loader", "mixes"),
     ("recipes",),
     ("profiler", "conversion", "demo_images", "sheets"),
     ("parity",),

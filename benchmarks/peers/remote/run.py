@@ -108,6 +108,7 @@ def _turn(peer: Peer, process: Process, store: Store, outcome: Outcome) -> None:
         after = store.facts()
     except PeerError as error:
         outcome.why = str(error)
+        process.close()  # one that hangs would go on reading beside the others
         return
     outcome.first = outcome.first or answer
     outcome.epochs.append(answer | {f"store_{name}": after[name] - before[name] for name in after})

@@ -28,6 +28,8 @@ def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
         reasons.append(
             "masks need the crops of their images, which only DALI knows; use backend='dali'"
         )
+    if plan.target is not None:
+        reasons.append("target is not written for DALI; use backend='native'")
     if plan.decode_scale != "exact":
         reasons.append(
             "decode_scale is 'fast', which DALI has not; use 'exact' or backend='native'"

@@ -1,0 +1,229 @@
+"""`fastload.mix`: several data sets as one, drawn by weights."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import isfinite
+from typing import TypeAlias
+
+from fastload.dataset import Dataset
+from fastload.errors import PipelineError, UsageError
+from fastload.lowering import open
+from fastload.lowering.chain import known_pictures
+from fastload.order.mixture import MOST
+from fastload.plan import forms
+from fastload.plan.pipeline import Pipeline
+from fastload.sources.base import remote
+from fastload.sources.mixed import Mixed, Phase, Recipe, with_one_list_of_classes
+
+Part: TypeAlias = str | os.PathLike[str] | Dataset
+Weights: TypeAlias = Mapping[str, float] | Sequence[float]
+BY, UNTIL = ("weights", "epochs"), ("first", "all")
+
+
+def mix(
+    parts: Mapping[str, float] | Sequence[tuple[Part, float]],
+    transform: object = None,
+    *,
+    by: str = "weights",
+    until: str = "first",
+    length: int | None = None,
+    schedule: Mapping[int, Weights] | None = None,
+    target: str | Sequence[str] | None = None,
+) -> Dataset:
+    """Several data sets as one, whose samples are drawn in given shares.
+
+    Each epoch has exactly the shares that the weights say, spread evenly over it. A part goes
+    through all its samples before one comes again, over epochs too. Which sample comes at which
+    place follows from the seed, the epoch and the place alone: `DataLoader.state_dict` holds a few
+    numbers, and another number of ranks or another batch size reads the same order.
+
+    Args:
+        parts: What `fastload.open` takes, with the weight of each; or pairs of a data set
+            that it gave, or a path, and a weight. Weights are 0 or more, in any unit.
+        transform: As `fastload.open`'s, for all parts; of data sets that are open, None
+            keeps theirs, which must be equal.
+        by: "weights": shares of the draws. "epochs": how often each part is seen in an
+            epoch, 0.5 for half of it.
+        until: When an epoch by weights ends. "first": when the first part was seen once.
+            "all": when all were; the others begin again meanwhile.
+        length: Draws in an epoch, in place of `until`.
+        schedule: Other weights from a draw on, counted over all ranks and epochs: {0:
+            {"a": 1, "b": 0}, 3_000_000: {"a": 1, "b": 2}}; then `length` is wanted, and
+            the weights of `parts` hold until the first of these draws.
+
+        target: As `fastload.open`'s, of the parts that are paths.
+
+    Returns:
+        A data set for `fastload.DataLoader(..., shuffle=True)`, or with
+        `sampler=fastload.DistributedSampler(dataset)` for several ranks. Its length is that of
+        all parts together; an epoch has as many samples as the sampler says. Classes of one
+        name are one class.
+
+    Raises:
+        SourceError: A part cannot be opened.
+        PipelineError: The ops cannot run, or parts have different ones.
+        UsageError: Weights or other arguments make no sense; each problem has a line.
+
+    Example:
+        >>> import fastload
+        >>> from fastload import transforms as T
+        >>> ops = [T.CenterCrop((48, 64)), T.ToImage()]
+        >>> cats_and_dogs = fastload.open("train", ops)
+        >>> data = fastload.mix([(cats_and_dogs, 0.75), ("train", 0.25)], ops, length=100)
+        >>> len(fastload.DistributedSampler(data, num_replicas=4, rank=0))
+        25
+    """
+    pairs: list[tuple[Part, float]] = (
+        list(parts.items()) if isinstance(parts, Mapping) else list(parts)
+    )
+    names = tuple(_name(part, number) for number, (part, _) in enumerate(pairs))
+    weights = [weight for _, weight in pairs]
+    problems = _problems(names, weights, by, until, length, schedule)
+    if problems:
+        raise UsageError("\n".join(f"mix: {problem}" for problem in problems))
+    pipelines = [_opened(part, transform, target) for part, _ in pairs]
+    _check_alike(names, pipelines)
+    sizes = [len(pipeline.source) for pipeline in pipelines]
+    exact = [Fraction(weight) for weight in weights]
+    counts = _counts(sizes, exact, by, until, length)
+    changes = {0: tuple(Fraction(count) for count in counts)}
+    for draw, given in sorted((schedule or {}).items()):
+        changes[draw] = tuple(map(Fraction, _in_order(names, given)))
+    recipe = Recipe(names, sum(counts), tuple(Phase(*each) for each in sorted(changes.items())))
+    _check_shares(recipe, changes[0] if schedule and 0 in schedule else exact)
+    source = Mixed(with_one_list_of_classes([each.source for each in pipelines]), recipe)
+    return Dataset(replace(pipelines[0], source=source))
+
+
+def _name(part: Part, number: int) -> str:
+    return f"part {number}" if isinstance(part, Dataset) else os.fspath(part)
+
+
+def _opened(part: Part, transform: object, target: str | Sequence[str] | None) -> Pipeline:
+    if not isinstance(part, Dataset):
+        return open(part, transform, target=target).pipeline
+    if transform is None:
+        return part.pipeline
+    ops, views, form, _ = known_pictures(transform)
+    return replace(part.pipeline, ops=ops, views=views, form=forms.of_pair(form))
+
+
+def _counts(
+    sizes: Sequence[int], weights: Sequence[Fraction], by: str, until: str, length: int | None
+) -> list[int]:
+    """How often each part is drawn in an epoch."""
+    if by == "epochs":
+        return [round(size * weight) for size, weight in zip(sizes, weights, strict=True)]
+    if length is not None:
+        return list(Phase(0, tuple(weights)).counts(length))
+    # Draws until each part was seen once
+    whole = {n: sizes[n] * sum(weights) / weight for n, weight in enumerate(weights) if weight}
+    one = (min if until == "first" else max)(whole, key=lambda part: whole[part])
+    others = tuple(Fraction(0) if n == one else weight for n, weight in enumerate(weights))
+    rest = round(whole[one]) - sizes[one]
+    counts = list(Phase(0, others).counts(rest)) if any(others) else [0] * len(sizes)
+    counts[one] = sizes[one]
+    return counts
+
+
+def _in_order(names: Sequence[str], given: Weights) -> list[float]:
+    """Weights of all parts; those that a mapping leaves out have none."""
+    return [given.get(name, 0) for name in names] if isinstance(given, Mapping) else list(given)
+
+
+def _problems(
+    names: Sequence[str],
+    weights: Sequence[object],
+    by: str,
+    until: str,
+    length: object,
+    schedule: Mapping[int, Weights] | None,
+) -> list[str]:
+    problems = _weight_problems("parts", names, weights)
+    if by not in BY:
+        problems.append(f"by is {by!r}, want 'weights' or 'epochs'")
+    if until not in UNTIL:
+        problems.append(f"until is {until!r}, want 'first' or 'all'")
+    if length is not None and not _is_count(length, 1):
+        problems.append(f"length is {length!r}, want a whole number from 1")
+    if by == "epochs" and (length is not None or until != "first"):
+        problems.append("by='epochs' says how long an epoch is; leave length and until out")
+    if schedule is None:
+        return problems
+    if length is None:
+        problems.append("schedule is given without length; say how many draws an epoch has")
+    for draw, given in schedule.items():
+        if not _is_count(draw, 0):
+            problems.append(f"schedule has the draw {draw!r}, want a whole number from 0")
+        elif isinstance(given, Mapping) and (unknown := [n for n in given if n not in names]):
+            problems.append(
+                f"schedule at {draw} has {unknown[0]!r}, which is no part (want "
+                f"{', '.join(names)}); correct it"
+            )
+        else:
+            here = f"schedule at {draw}"
+            problems += _weight_problems(here, names, _in_order(names, given))
+    return problems
+
+
+def _weight_problems(where: str, names: Sequence[str], weights: Sequence[object]) -> list[str]:
+    if len(weights) != len(names):
+        return [f"{where} has {len(weights)} weights, want {len(names)}, one for each part"]
+    if wrong := [
+        f"{where} has weight {weight!r} for {name}, want a number from 0"
+        for name, weight in zip(names, weights, strict=True)
+        if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not weight >= 0
+        or not isfinite(weight)
+    ]:  # fmt: skip
+        return wrong
+    if not any(weights):
+        return [f"{where} has no weight above 0 (got {len(weights)} parts); give one"]
+    return []
+
+
+def _check_alike(names: Sequence[str], pipelines: Sequence[Pipeline]) -> None:
+    """Raise PipelineError for what cannot be in one batch."""
+    problems = []
+    first = pipelines[0]
+    for name, one in zip(names, pipelines, strict=True):
+        if one.masks:
+            problems.append(f"mix: {name} has masks, want labels; leave it out")
+        elif (one.pictures, one.form) != (first.pictures, first.form):
+            problems.append(
+                f"mix: {name} has other ops than {names[0]}; give transform= for all of them"
+            )
+        if one.target != first.target:
+            problems.append(f"mix: {name} has another target than {names[0]}; give all the same")
+        if remote(one.source) is not None:
+            problems.append(
+                f"mix: {name} is read through a cache, want local parts; copy it, or mix what is "
+                "local"
+            )
+        if not len(one.source):
+            problems.append(f"mix: {name} has no samples; leave it out")
+    if problems:
+        raise PipelineError(problems)
+
+
+def _check_shares(recipe: Recipe, weights: Sequence[Fraction]) -> None:
+    """Raise UsageError for parts that are drawn too seldom to be spread evenly; weights: the first
+    ones, as they were given.
+    """
+    later = [phase.weights for phase in recipe.phases[1:]]
+    problems = ["mix: an epoch has no draws; give larger weights"] * (not recipe.length)
+    for own, phase in zip([tuple(weights), *later], recipe.phases, strict=True):
+        counts = phase.counts(recipe.length) if recipe.length else ()
+        problems += [
+            f"mix: {name} has {count} of {recipe.length} draws in an epoch, want 1 in {MOST:,}; "
+            "give it more, or 0"
+            for name, weight, count in zip(recipe.names, own, counts, strict=False)
+            if weight and count * MOST < recipe.length
+        ]
+    if problems:
+        raise UsageError("\n".join(problems))
+
+
+def _is_count(value: object, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least

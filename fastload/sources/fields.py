@@ -1,0 +1,185 @@
+"""What lies beside the images and comes with them in place of labels: captions, JSON, numbers,
+bytes.
+
+A value lies in the same file as its image: in a tar, a shard of fastload's or of MosaicML's.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from fastload import _native
+from fastload.errors import SHOWN, SampleError, SourceError, sample_error
+from fastload.sources.base import Source
+from fastload.spec import Longs
+
+LABEL = "label"  # the class numbers, among several fields
+LARGEST = 16 << 20  # bytes of one value
+NUMBERS = "number"  # start of the kinds of numbers: "number <i8"
+
+
+def _text(data: bytes) -> str:
+    return data.decode()
+
+
+KINDS: Mapping[str, tuple[str, Callable[[bytes], object]]] = MappingProxyType(
+    {
+        "text": ("UTF-8", _text),
+        "json": ("JSON", json.loads),
+        "bytes": ("bytes", bytes),
+    }
+)
+OF_SUFFIX = {"txt": "text", "text": "text", "caption": "text", "json": "json"}
+
+
+@dataclass(frozen=True)
+class Field:
+    """One value of each sample: arrays [N].
+
+    Args:
+        name: As the user asks for it.
+        kind: "text", "json", "bytes", or "number" and NumPy's name of its type.
+        offset: int64, bytes, in the file that the sample's image is in.
+        size: int64, bytes.
+        checksum: uint64, XXH3-64; None where it is not known.
+    """
+
+    name: str
+    kind: str
+    offset: Longs
+    size: Longs
+    checksum: NDArray[np.uint64] | None = None
+
+    def at(self, samples: Longs) -> "Field":
+        """Of these samples only."""
+        sums = None if self.checksum is None else self.checksum[samples]
+        return replace(self, offset=self.offset[samples], size=self.size[samples], checksum=sums)
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a batch has in place of labels: the values of one field, or a dictionary of several."""
+
+    names: tuple[str, ...]
+    alone: bool
+
+    def of_batch(self, source: Source, samples: Longs) -> object:
+        """A list [N], of numbers a tensor [N]; or a dictionary of such. Raises SampleError."""
+        found = {name: self._values(source, name, samples) for name in self.names}
+        return found[self.names[0]] if self.alone else found
+
+    def of_one(self, source: Source, sample: int) -> object:
+        """Of one sample, as `of_batch`."""
+        found = {
+            name: self._values(source, name, np.array([sample], np.int64))[0] for name in self.names
+        }
+        return found[self.names[0]] if self.alone else found
+
+    def _values(self, source: Source, name: str, samples: Longs) -> Any:
+        if name == LABEL:
+            return torch.from_numpy(source.labels[samples])
+        field = next(field for field in known(source) if field.name == name)
+        return values(source, field, samples)
+
+
+def target_of(given: str | Sequence[str]) -> Target:
+    """Raises SourceError for what names no fields."""
+    names = (given,) if isinstance(given, str) else tuple(given)
+    if not names or not all(isinstance(name, str) and name for name in names):
+        raise SourceError(f"target is {given!r}, want a name, or several; such as 'txt'")
+    return Target(names, isinstance(given, str))
+
+
+def known(source: Source) -> tuple[Field, ...]:
+    """Those that the data set was opened with."""
+    return getattr(source, "fields", ())
+
+
+def joined(parts: Sequence[Sequence[Field]]) -> tuple[Field, ...]:
+    """Of several data sets, one after the other: the fields that all of them have."""
+    out = []
+    for field in parts[0]:
+        alike = [
+            [one for one in part if (one.name, one.kind) == (field.name, field.kind)]
+            for part in parts
+        ]
+        if all(alike):
+            out.append(_joined([one for one, *_ in alike]))
+    return tuple(out)
+
+
+def _joined(parts: Sequence[Field]) -> Field:
+    whole = all(part.checksum is not None for part in parts)
+    sums = [part.checksum for part in parts if part.checksum is not None]
+    return Field(
+        parts[0].name,
+        parts[0].kind,
+        np.concatenate([part.offset for part in parts]),
+        np.concatenate([part.size for part in parts]),
+        np.concatenate(sums) if whole else None,
+    )
+
+
+def of_suffix(name: str) -> str:
+    """The kind of a file beside an image, by the end of its name."""
+    return OF_SUFFIX.get(name.rpartition(".")[2].lower(), "bytes")
+
+
+def values(source: Source, field: Field, samples: Longs) -> Any:
+    """A field's values: list [N], or of numbers a tensor [N]. Raises SampleError."""
+    file, files = source.locate(samples).file.tolist(), source.files
+    at, size = field.offset[samples].tolist(), field.size[samples].tolist()
+    data = []
+    for number, place in enumerate(zip(file, at, size, strict=True)):
+        try:
+            data.append(files.read(*place))
+        except OSError as error:
+            raise _wrong(source, field, samples, number, f"cannot be read ({error})") from error
+    _check(source, field, samples, data)
+    if field.kind.startswith(NUMBERS):
+        kind = np.dtype(field.kind.split()[1])
+        return torch.from_numpy(np.frombuffer(b"".join(data), kind).astype(kind.newbyteorder("=")))
+    what, decoded = KINDS[field.kind]
+    out = []
+    for number, one in enumerate(data):
+        try:
+            out.append(decoded(one))
+        except (ValueError, RecursionError) as error:
+            raise _wrong(source, field, samples, number, f"is no {what} ({error})") from error
+    return out
+
+
+def _check(source: Source, field: Field, samples: Longs, data: Sequence[bytes]) -> None:
+    """Raise SampleError for the first value that has another checksum."""
+    if field.checksum is None:
+        return
+    for number, (one, want) in enumerate(zip(data, field.checksum[samples].tolist(), strict=True)):
+        if (got := _native.xxh3(one)) != want:
+            why = f"checksum mismatch (got {got:016x}, want {want:016x})"
+            raise _wrong(source, field, samples, number, why)
+
+
+def _wrong(source: Source, field: Field, samples: Longs, number: int, why: str) -> SampleError:
+    sample = int(samples[number])
+    where = f"{source.name(sample)}, {field.name}"
+    return sample_error(where, sample, f"{why}; restore it", None)
+
+
+def lacking(where: str, name: str, known: Sequence[str]) -> SourceError:
+    """There is no such field."""
+    shown = ", ".join([*known[:SHOWN], "…"] if len(known) > SHOWN else known) or "nothing"
+    return SourceError(f"{where}: has no {name!r} beside its images (has {shown}); correct target")
+
+
+def incomplete(where: str, name: str, lacks: NDArray[np.bool_], first: str) -> SourceError:
+    """Some samples have it, and some have not."""
+    return SourceError(
+        f"{where}: {int(lacks.sum())} of {len(lacks)} samples have no {name!r} (first {first}); "
+        "leave these samples out, or correct target"
+    )
