@@ -11,6 +11,7 @@ from benchmarks.decoding.settings import Settings as DecodeSettings
 from benchmarks.ffcv import compare as ffcv
 from benchmarks.loaders import limits, loader, overhead
 from benchmarks.peers import cli as peers
+from benchmarks.peers.formats import cli as formats
 from benchmarks.peers.remote import cli as remote
 from benchmarks.peers.remote import shuffles
 from benchmarks.verdict import cli as verdict
@@ -157,6 +158,8 @@ def add_judged(verbs: "Verbs", measuring: Parser) -> None:
     )
     far = "fastload and its peers over an emulated link of 50 ms and 1 Gbit/s to a store"
     remote.add(verbs.add_parser("remote", help=far))
+    in_place = "data sets of other libraries, opened in place, against their own loaders"
+    formats.add(verbs.add_parser("formats", help=in_place))
     mixed = "how well orders mix that read neighbours together, fastload's and its peers'"
     shuffles.add(verbs.add_parser("shuffle", help=mixed))
     add_limits(
