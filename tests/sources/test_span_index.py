@@ -1,4 +1,6 @@
-"""The index of tars in the user's cache: used again, checked at every use, never trusted."""
+"""The index of tars and MDS shards in the user's cache: used again, checked at every use, never
+trusted.
+"""
 
 import itertools
 import json
@@ -14,8 +16,9 @@ import pytest
 
 from fastload import _native
 from fastload.errors import SourceError
-from fastload.sources import open_source, tar_index, tar_parts, tars
+from fastload.sources import mds, open_source, span_index, tar_parts, tars
 from fastload.system import limits
+from tests.sources.span_helpers import images, lay
 from tests.sources.tar_helpers import contents, image, put, refused, sample, tars_of
 
 COUNT, EACH = 18, 6
@@ -31,16 +34,16 @@ def scans(monkeypatch):
     """The archives whose headers were read since it was last cleared."""
     paths = []
 
-    def scan(path, folders=None):
+    def scan(path, *rest, **options):
         paths.append(os.path.basename(path))
-        return tar_parts.scan(path, folders)
+        return tar_parts.scan(path, *rest, **options)
 
     monkeypatch.setattr(tars, "scan", scan)
     return paths
 
 
-def index_of(where) -> Path:
-    return Path(tar_index.path_of(str(where)))
+def index_of(where, format="webdataset", *how) -> Path:
+    return Path(span_index.path_of(format, str(where), *how))
 
 
 def test_headers_are_read_once(data, scans, cache):
@@ -115,15 +118,15 @@ def sealed(rows: list[object], body: bytes, texts: object = ("x",)) -> bytes:
     """What says of itself that it is whole."""
     text = json.dumps([texts, rows]).encode()
     text += b" " * (-len(text) % 8)
-    said = (tar_index.MAGIC, tar_index.VERSION, _native.xxh3(text + body), len(text))
-    return tar_index.HEADER.pack(*said) + text + body
+    said = (span_index.MAGIC, span_index.VERSION, _native.xxh3(text + body), len(text))
+    return span_index.HEADER.pack(*said) + text + body
 
 
 def rows(offset: int, size: int, label: int, text: int = 0) -> bytes:
     return struct.pack("<4q", offset, size, label, text) + b"k.jpg\0\0\0"
 
 
-GOOD: list[object] = ["/a.tar", 2048, 1, 2, False, False, 1, 5, 1]
+GOOD: list[object] = ["/a.tar", 2048, 1, 2, 1, 5, 1, "samples", ""]
 
 
 @pytest.mark.parametrize(
@@ -136,13 +139,16 @@ GOOD: list[object] = ["/a.tar", 2048, 1, 2, False, False, 1, 5, 1]
         (GOOD, rows(512, 5, 1), ["x"]),
         (GOOD, rows(512, 5, -2), ["x"]),
         (GOOD, rows(512, 5, 0)[:-9], ["x"]),
-        ([*GOOD[:6], 2, 5, 1], rows(512, 5, 0), ["x"]),
-        ([*GOOD[:6], -1, 5, 1], rows(512, 5, 0), ["x"]),
-        ([*GOOD[:6], 1 << 60, 5, 1], rows(512, 5, 0), ["x"]),
-        ([*GOOD[:6], 1, "5", 1], rows(512, 5, 0), ["x"]),
-        ([*GOOD[:6], 1, 5, ["x"]], rows(512, 5, 0), ["x"]),
-        ([*GOOD[:6], 1, 5, -1], rows(512, 5, 0), ["x"]),
-        ([*GOOD[:6], 1, 5, 1 << 60], rows(512, 5, 0), ["x"]),
+        ([*GOOD[:4], 2, *GOOD[5:]], rows(512, 5, 0), ["x"]),
+        ([*GOOD[:4], -1, *GOOD[5:]], rows(512, 5, 0), ["x"]),
+        ([*GOOD[:4], 1 << 60, *GOOD[5:]], rows(512, 5, 0), ["x"]),
+        ([*GOOD[:5], "5", *GOOD[6:]], rows(512, 5, 0), ["x"]),
+        ([*GOOD[:6], ["x"], *GOOD[7:]], rows(512, 5, 0), ["x"]),
+        ([*GOOD[:6], -1, *GOOD[7:]], rows(512, 5, 0), ["x"]),
+        ([*GOOD[:6], 1 << 60, *GOOD[7:]], rows(512, 5, 0), ["x"]),
+        ([*GOOD[:7], 3, ""], rows(512, 5, 0), ["x"]),
+        ([*GOOD[:7], "samples", None], rows(512, 5, 0), ["x"]),
+        (GOOD[:8], rows(512, 5, 0), ["x"]),
         (GOOD, rows(512, 5, 0, 1), ["x"]),
         (GOOD, rows(512, 5, 0, -1), ["x"]),
         (GOOD, rows(512, 5, 0), []),
@@ -153,9 +159,9 @@ GOOD: list[object] = ["/a.tar", 2048, 1, 2, False, False, 1, 5, 1]
     ids=itertools.count(),
 )
 def test_a_sealed_index_that_lies_is_refused(row, body, texts):
-    assert tar_index.decode(sealed([GOOD], rows(512, 5, 0)))["/a.tar"].name(0) == "k.jpg"
+    assert span_index.decode(sealed([GOOD], rows(512, 5, 0)))["/a.tar"].name(0) == "k.jpg"
     with pytest.raises((ValueError, TypeError, LookupError)):
-        tar_index.decode(sealed([row], body, texts))
+        span_index.decode(sealed([row], body, texts))
 
 
 def test_without_a_cache_it_opens_all_the_same(data, scans, monkeypatch):
@@ -165,10 +171,12 @@ def test_without_a_cache_it_opens_all_the_same(data, scans, monkeypatch):
     assert len(scans) == 6
 
 
-def test_what_is_refused_is_not_kept(data):
+def test_what_is_refused_is_not_kept(data, scans):
+    """The others are: who mends it does not wait for them again."""
     put(f"{data}/00001.tar", [("k.txt", b"x")], tarfile.GNU_FORMAT)
-    refused(data)
-    assert not index_of(data).exists()
+    assert refused(data) == refused(data)
+    assert scans == ["00000.tar", "00001.tar", "00002.tar", "00001.tar"]
+    assert f"{data}/00001.tar" not in span_index.recall(str(index_of(data)))
 
 
 def test_a_tar_that_grows_meanwhile_is_refused(data, monkeypatch):
@@ -184,8 +192,8 @@ def test_a_tar_that_grows_meanwhile_is_refused(data, monkeypatch):
     with pytest.raises(SourceError) as error:
         open_source(f"{data}/00000.tar")
     assert str(error.value) == (
-        f"{data}/00000.tar: changed while its headers were read (got {size + 512} bytes, want "
-        f"{size}); open it when nothing writes to it"
+        f"{data}/00000.tar: changed while it was looked at (got {size + 512} bytes, want {size}); "
+        "open it when nothing writes to it"
     )
 
 
@@ -211,16 +219,102 @@ def test_texts_that_archives_share_are_kept_once(monkeypatch):
     """Thousands of tars of thousands of classes would not fit into the limit of the JSON."""
     texts = tuple(f"class-{number:04}" for number in range(300))
     ones = np.arange(300, dtype=np.int64)
-    stamp, names = tar_parts.Stamp(1 << 20, 1, 2), b"\n".join([b"a"] * 300)
+    stamp, names = span_index.Stamp(1 << 20, 1, 2), b"\n".join([b"a"] * 300)
     parts = {
-        f"{tar}.tar": tar_parts.Part(
-            stamp, False, False, names, 512 * ones, ones, ones, texts[tar:] + texts[:tar]
+        f"{tar}.tar": span_index.Part(
+            512 * ones, ones, ones, names, texts[tar:] + texts[:tar], stamp=stamp
         )
         for tar in range(20)
-    }  # fmt: skip
+    }
     monkeypatch.setattr(limits, "METADATA", 300 * 20 + 20 * 100)
-    found = tar_index.decode(tar_index.encode(parts))
+    found = span_index.decode(span_index.encode(parts))
     assert {path: part.texts for path, part in found.items()} == {
         path: part.texts for path, part in parts.items()
     }
     assert all((part.label == ones).all() for part in found.values())
+
+
+@pytest.fixture
+def shards(tmp_path):
+    return lay(tmp_path / "mds", "mds", images())
+
+
+@pytest.fixture
+def looks(monkeypatch):
+    """The shards that were read since it was last cleared."""
+    paths, part = list[str](), mds._part
+
+    def seen(listed, path, *rest):
+        paths.append(os.path.basename(path))
+        return part(listed, path, *rest)
+
+    monkeypatch.setattr(mds, "_part", seen)
+    return paths
+
+
+def test_mds_shards_are_read_once(shards, looks, monkeypatch):
+    first = contents(shards)
+    assert sorted(looks) == ["0.mds", "1.mds", "2.mds", "3.mds"]
+    looks.clear()
+    monkeypatch.chdir(Path(shards).parent)
+    assert contents(shards) == contents("mds") == contents("./mds/") == first
+    assert looks == []
+    assert index_of(shards, "mds").exists()
+
+
+def test_only_the_mds_shard_that_changed_is_read_again(shards, looks):
+    data = images()
+    first = contents(shards)
+    looks.clear()
+    os.utime(f"{shards}/2.mds", ns=(5, 5))
+    assert contents(shards) == first
+    assert looks == ["2.mds"]
+    looks.clear()
+    before = os.stat(f"{shards}/0.mds")
+    data[:2] = data[1::-1]
+    lay(Path(shards), "mds", data)
+    for number in range(4):
+        os.utime(f"{shards}/{number}.mds", ns=(before.st_atime_ns, before.st_mtime_ns + number))
+    assert [image for _, image in contents(shards)] == data
+    assert "0.mds" in looks
+
+
+def test_another_list_of_shards_is_heeded(shards, looks):
+    """index.json says how a shard is to be read, and is read at every use."""
+    first, path = contents(shards), f"{shards}/index.json"
+    looks.clear()
+    said = json.loads(Path(path).read_text())
+    said["shards"] = said["shards"][::-1]
+    Path(path).write_text(json.dumps(said))
+    assert contents(shards) == [*first[15:], *first[10:15], *first[5:10], *first[:5]]
+    assert looks == []
+    said["shards"][1]["samples"] = 4
+    Path(path).write_text(json.dumps(said))
+    assert "2.mds: has 5 samples, want 4" in refused(shards)
+    said["shards"][1:2] = []
+    Path(path).write_text(json.dumps(said))
+    looks.clear()
+    assert contents(shards) == [*first[15:], *first[5:10], *first[:5]]
+    assert looks == []
+
+
+def test_other_fields_of_mds_shards_are_another_index(shards, looks):
+    first = contents(shards)
+    for _ in range(2):
+        source = open_source(shards, ("image", "label"))
+        assert len(source) == len(first)
+    assert len(looks) == 8
+    assert index_of(shards, "mds", "image", "label").exists()
+
+
+def test_a_damaged_index_of_mds_shards_is_made_anew(shards, looks):
+    first, file = contents(shards), index_of(shards, "mds")
+    whole = file.read_bytes()
+    for at in (0, 9, 17, 30, 40, len(whole) // 2, len(whole) - 1):
+        damaged = bytearray(whole)
+        damaged[at] ^= 4
+        for content in (damaged, whole[:at]):
+            file.write_bytes(content)
+            looks.clear()
+            assert contents(shards) == first
+            assert (len(looks), file.read_bytes()) == (4, whole)
