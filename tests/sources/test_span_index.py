@@ -1,6 +1,4 @@
-"""The index of tars and MDS shards in the user's cache: used again, checked at every use, never
-trusted.
-"""
+"""The index of tars in the user's cache: used again, checked at every use, never trusted."""
 
 import itertools
 import json
@@ -16,9 +14,8 @@ import pytest
 
 from fastload import _native
 from fastload.errors import SourceError
-from fastload.sources import mds, open_source, span_index, tar_parts, tars
+from fastload.sources import open_source, span_index, tar_parts, tars
 from fastload.system import limits
-from tests.sources.span_helpers import images, lay
 from tests.sources.tar_helpers import contents, image, put, refused, sample, tars_of
 
 COUNT, EACH = 18, 6
@@ -42,8 +39,8 @@ def scans(monkeypatch):
     return paths
 
 
-def index_of(where, format="webdataset", *how) -> Path:
-    return Path(span_index.path_of(format, str(where), *how))
+def index_of(where) -> Path:
+    return Path(span_index.path_of("webdataset", str(where)))
 
 
 def test_headers_are_read_once(data, scans, cache):
@@ -232,89 +229,3 @@ def test_texts_that_archives_share_are_kept_once(monkeypatch):
         path: part.texts for path, part in parts.items()
     }
     assert all((part.label == ones).all() for part in found.values())
-
-
-@pytest.fixture
-def shards(tmp_path):
-    return lay(tmp_path / "mds", "mds", images())
-
-
-@pytest.fixture
-def looks(monkeypatch):
-    """The shards that were read since it was last cleared."""
-    paths, part = list[str](), mds._part
-
-    def seen(listed, path, *rest):
-        paths.append(os.path.basename(path))
-        return part(listed, path, *rest)
-
-    monkeypatch.setattr(mds, "_part", seen)
-    return paths
-
-
-def test_mds_shards_are_read_once(shards, looks, monkeypatch):
-    first = contents(shards)
-    assert sorted(looks) == ["0.mds", "1.mds", "2.mds", "3.mds"]
-    looks.clear()
-    monkeypatch.chdir(Path(shards).parent)
-    assert contents(shards) == contents("mds") == contents("./mds/") == first
-    assert looks == []
-    assert index_of(shards, "mds").exists()
-
-
-def test_only_the_mds_shard_that_changed_is_read_again(shards, looks):
-    data = images()
-    first = contents(shards)
-    looks.clear()
-    os.utime(f"{shards}/2.mds", ns=(5, 5))
-    assert contents(shards) == first
-    assert looks == ["2.mds"]
-    looks.clear()
-    before = os.stat(f"{shards}/0.mds")
-    data[:2] = data[1::-1]
-    lay(Path(shards), "mds", data)
-    for number in range(4):
-        os.utime(f"{shards}/{number}.mds", ns=(before.st_atime_ns, before.st_mtime_ns + number))
-    assert [image for _, image in contents(shards)] == data
-    assert "0.mds" in looks
-
-
-def test_another_list_of_shards_is_heeded(shards, looks):
-    """index.json says how a shard is to be read, and is read at every use."""
-    first, path = contents(shards), f"{shards}/index.json"
-    looks.clear()
-    said = json.loads(Path(path).read_text())
-    said["shards"] = said["shards"][::-1]
-    Path(path).write_text(json.dumps(said))
-    assert contents(shards) == [*first[15:], *first[10:15], *first[5:10], *first[:5]]
-    assert looks == []
-    said["shards"][1]["samples"] = 4
-    Path(path).write_text(json.dumps(said))
-    assert "2.mds: has 5 samples, want 4" in refused(shards)
-    said["shards"][1:2] = []
-    Path(path).write_text(json.dumps(said))
-    looks.clear()
-    assert contents(shards) == [*first[15:], *first[5:10], *first[:5]]
-    assert looks == []
-
-
-def test_other_fields_of_mds_shards_are_another_index(shards, looks):
-    first = contents(shards)
-    for _ in range(2):
-        source = open_source(shards, ("image", "label"))
-        assert len(source) == len(first)
-    assert len(looks) == 8
-    assert index_of(shards, "mds", "image", "label").exists()
-
-
-def test_a_damaged_index_of_mds_shards_is_made_anew(shards, looks):
-    first, file = contents(shards), index_of(shards, "mds")
-    whole = file.read_bytes()
-    for at in (0, 9, 17, 30, 40, len(whole) // 2, len(whole) - 1):
-        damaged = bytearray(whole)
-        damaged[at] ^= 4
-        for content in (damaged, whole[:at]):
-            file.write_bytes(content)
-            looks.clear()
-            assert contents(shards) == first
-            assert (len(looks), file.read_bytes()) == (4, whole)
