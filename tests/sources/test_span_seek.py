@@ -110,7 +110,7 @@ def test_a_folder_that_cannot_be_written_is_indexed_in_the_cache(tmp_path, monke
 def test_the_verb_says_what_it_did(data):
     app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
     index.register(app)
-    said = json.loads(CliRunner().invoke(app, [data, "--json", "-"]).output)
+    said = json.loads(CliRunner().invoke(app, [data, "--json", "-"]).stdout)
     assert (said["path"], said["kind"], said["samples"], said["indexed"]) == (
         data, "span", COUNT, COUNT,
     )  # fmt: skip

@@ -103,7 +103,7 @@ def test_convert_says_that_labels_lack(run, unlabelled, tmp_path):
 
 def test_index_takes_the_same_paths(run, labelled):
     for each in forms(labelled):
-        said = json.loads(run("index", each, "--json", "-").output)
+        said = json.loads(run("index", each, "--json", "-").stdout)
         assert (said["kind"], said["samples"]) == ("span", len(contents(each)))
 
 

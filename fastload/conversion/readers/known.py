@@ -27,9 +27,10 @@ def known(reader: Reader) -> FileSource | Spans | None:
     """None: its seek indexes lie elsewhere, or there are none."""
     if isinstance(reader, OfSource) and isinstance(reader.source, FileSource | SpanSource):
         return reader.source
-    files = reader.files if isinstance(reader, SpanReader) else None
-    if not isinstance(files, Archives) or files.spool is not None:
+    if not isinstance(reader, SpanReader) or not isinstance(reader.files, Archives):
+        return None
+    if reader.files.spool is not None:
         return None
     numbers = [(span.file, span.offset) for span in reader.spans]
     file, offset = np.array(numbers, np.int64).reshape(-1, 2).T
-    return _Spans(reader.where, tuple(files.paths.values()), file, offset)
+    return _Spans(reader.where, tuple(reader.files.paths.values()), file, offset)
