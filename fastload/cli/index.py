@@ -21,7 +21,9 @@ def index(
     source: Annotated[
         str,
         typer.Argument(
-            metavar="PATH", help="Folder of classes (ROOT/CLASS/IMAGE), shards, or an FFCV file."
+            metavar="PATH",
+            help="Folder of classes (ROOT/CLASS/IMAGE), tars (a folder, one, or a pattern), "
+            "MosaicML's or fastload's shards, or an FFCV file.",
         ),
     ],
     seek_step: SeekStep = 8,

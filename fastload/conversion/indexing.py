@@ -1,10 +1,13 @@
 """Seek indexes for data that lies there already: beside shards, or beside (else in the cache for) a
-plain folder.
+folder of images, of tars or of MDS shards. Those of one tar, or of a pattern, go into the cache.
 """
 
 import errno
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,21 +23,23 @@ from fastload.conversion import (
 from fastload.conversion.interrupts import Committing, delayed
 from fastload.conversion.parents import inner
 from fastload.conversion.readers import BetonReader, FolderReader, ShardsReader, file_sizes
+from fastload.conversion.readers.source import SourceReader
 from fastload.conversion.seek_writer import Sidecar
 from fastload.conversion.verify import rows_of
 from fastload.conversion.workers import Advance, Stop
 from fastload.errors import ConversionError, SourceError
 from fastload.files import cache, formats
 from fastload.files.below import opened
-from fastload.sources import FileSource, beton, open_source, seek
+from fastload.sources import FileSource, beton, open_source, seek, seek_known
 from fastload.sources.arrow import import_arrow
 from fastload.sources.beton import BetonSource
+from fastload.sources.mapped import SpanSource
 from fastload.sources.shard_index import Shard
 from fastload.sources.shards import ShardSource
 from fastload.sources.staging import local_only
 from fastload.system.machine import usable_cores
 
-Readable = FolderReader | ShardsReader | BetonReader
+Readable = FolderReader | ShardsReader | SourceReader  # of a BetonSource or a SpanSource
 PATIENCE = 10.0  # s to wait for a loader that adds to the same cache
 READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 
@@ -43,7 +48,7 @@ READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 class IndexingSummary:
     """What was indexed."""
 
-    kind: str  # "shards", "folder" or "file" (FFCV's)
+    kind: str  # "shards", "folder", "file" (FFCV's) or "span" (tars, MDS)
     where: str  # the folder that holds the indexes
     samples: int
     bytes: int  # of the images
@@ -62,9 +67,11 @@ def prepare(where: str) -> Readable:
         return BetonReader(
             source, (), source.locate(np.arange(len(source), dtype=np.int64)).size, pngs=False
         )
+    if isinstance(source, SpanSource):
+        return SourceReader(source, (), source.size)
     raise SourceError(
         f"{where}: cannot be indexed (got {formats.seen_at(where)}); give a folder of classes, "
-        "shards or an FFCV file"
+        "tars, shards or an FFCV file"
     )
 
 
@@ -83,43 +90,59 @@ def run(
     count = count or usable_cores()
     if isinstance(reader, ShardsReader):
         return _shards(reader, step, count, advance, committing)
-    root = os.path.expanduser(reader.source.where)
-    beside = beton.seek_folder(root) if isinstance(reader, BetonReader) else root
+    place, why = _place(reader), ""
+    if place.beside:
+        try:
+            return _folder(reader, place, place.beside, step, count, advance, committing)
+        except ConversionError as error:
+            if not isinstance(error.__cause__, OSError) or error.__cause__.errno not in READ_ONLY:
+                raise
+        why = f", and {place.beside} cannot be written"
     try:
-        return _folder(reader, beside, step, count, advance, committing)
-    except ConversionError as error:
-        if not isinstance(error.__cause__, OSError) or error.__cause__.errno not in READ_ONLY:
-            raise
-    folder = seek.cache_folder(root)
-    try:
-        if wrong := cache.trouble(folder):
-            raise ConversionError(
-                f"{wrong}, and {beside} cannot be written; set XDG_CACHE_HOME to a folder that can"
-            )
-        cache.make(folder).close()
+        if wrong := cache.trouble(place.cache):
+            raise ConversionError(f"{wrong}{why}; set XDG_CACHE_HOME to a folder that can")
+        cache.make(place.cache).close()
     except OSError as error:
         text = (
-            f"{folder}: cannot be made ({error.strerror}), and {beside} cannot be written; set "
-            "XDG_CACHE_HOME to a folder that can"
+            f"{place.cache}: cannot be made ({error.strerror}){why}; set XDG_CACHE_HOME to a "
+            "folder that can"
         )
         raise ConversionError(text) from error
-    return _folder(reader, folder, step, count, advance, committing)
+    return _folder(reader, place, place.cache, step, count, advance, committing)
+
+
+class _Place(NamedTuple):
+    """Where indexes go, and what they know the samples by."""
+
+    kind: str
+    beside: str  # the data; nothing: there are others' data
+    cache: str  # where `beside` cannot be written
+    names: Callable[[], list[str]]
+
+
+def _place(reader: FolderReader | SourceReader) -> _Place:
+    source = reader.source
+    if isinstance(source, BetonSource):
+        root = os.path.expanduser(source.where)
+        names = partial(beton.sample_names, len(source))
+        return _Place("file", beton.seek_folder(root), seek.cache_folder(root), names)
+    assert isinstance(source, FileSource | SpanSource)
+    known = seek_known.of(source)
+    if isinstance(source, FileSource):
+        return _Place("folder", *known)
+    return _Place("span", known.root if os.path.isdir(source.where) else "", *known[1:])
 
 
 def _folder(
-    reader: FolderReader | BetonReader,
+    reader: FolderReader | SourceReader,
+    place: _Place,
     folder: str,
     step: int,
     count: int,
     advance: Advance,
     committing: Committing,
 ) -> IndexingSummary:
-    one_file, source = isinstance(reader, BetonReader), reader.source
-    names = (
-        beton.sample_names(len(source))
-        if isinstance(source, BetonSource)
-        else seek.names(source.paths, source.where)
-    )
+    one_file, names = place.kind == "file", place.names()
     needed = seek_writer.expected(reader.sizes, step) + sum(128 + len(name) for name in names)
     with (
         target.translated(folder, needed),
@@ -128,7 +151,7 @@ def _folder(
     ):
         totals = index_folder.write(reader, names, held, step, count, advance, committing)
     return IndexingSummary(
-        "file" if one_file else "folder",
+        place.kind,
         folder,
         len(reader.sizes),
         int(np.maximum(reader.sizes, 0).sum()),

@@ -19,11 +19,13 @@ from fastload.conversion.readers import (
     file_sizes,
     opening,
 )  # fmt: skip
+from fastload.conversion.readers.known import known
 from fastload.conversion.transcoding import SLOW
 from fastload.files.opening import no_wait
 from fastload.remote.urls import is_url
-from fastload.sources import FileSource, Source, open_source, seek
+from fastload.sources import FileSource, Source, open_source, seek, seek_known
 from fastload.sources.base import Location, reading, remote
+from fastload.sources.seek_known import Spans
 from fastload.sources.shard_index import BAD
 from fastload.sources.shards import ShardSource
 from fastload.sources.staging import at_hand
@@ -112,7 +114,7 @@ def _reader(reader: Reader, kind: str, headers: int) -> Facts:
         *_classes(reader), unreadable=unreadable, histograms=spread(height, width, reader.sizes,
         reader),
         slow={name: count / len(chosen) for name, count in codings.most_common() if name in SLOW},
-        with_extras=int(np.count_nonzero(reader.beside)),
+        with_extras=int(np.count_nonzero(reader.beside)), **_seek_of(known(reader), reader.sizes),
     )  # fmt: skip
 
 
@@ -198,21 +200,24 @@ def _seek_of_shards(source: ShardSource) -> Json:
     }
 
 
-def _seek_of_folder(source: FileSource, sizes: Longs) -> Json:
-    beside = seek.find_beside(source.paths, source.where)
+def _seek_of(source: FileSource | Spans | None, sizes: Longs) -> Json:
+    if source is None:
+        return {}
+    beside = seek_known.of(source).find()
     if beside.seek is None:
         return {"warnings": list(map(str, beside.problems))}
     fits = (beside.seek.size > 0) & (beside.seek.file_size == sizes)
+    what = "files" if isinstance(source, FileSource) else "images"
     warnings = list(map(str, beside.problems))
     if changed := int(
         np.count_nonzero((beside.seek.file_size > 0) & (beside.seek.file_size != sizes))
     ):
         warnings.append(
-            f"{beside.seek.path}: is older than {changed} of {len(source)} files; {seek.REMEDY}"
+            f"{beside.seek.path}: is older than {changed} of {len(sizes)} {what}; {seek.REMEDY}"
         )
     if new := int(np.count_nonzero((beside.seek.file_size == 0) & (sizes > 0))):
         warnings.append(
-            f"{beside.seek.path}: does not know {new} of {len(source)} files; {seek.REMEDY}"
+            f"{beside.seek.path}: does not know {new} of {len(sizes)} {what}; {seek.REMEDY}"
         )
     return {
         "indexed": int(np.count_nonzero(fits)),
@@ -246,7 +251,7 @@ def _folder(source: FileSource, headers: int) -> Facts:
         *_classes(source), unreadable=unreadable, histograms=spread(height, width, np.maximum(sizes,
         0), source),
         slow={name: count / len(chosen) for name, count in codings.most_common() if name in SLOW},
-        **_seek_of_folder(source, sizes),
+        **_seek_of(source, sizes),
     )  # fmt: skip
 
 

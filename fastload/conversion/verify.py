@@ -8,6 +8,7 @@ import numpy as np
 
 from fastload.conversion import samples, workers
 from fastload.conversion.readers import TO_LOOK, FolderReader, Reader, open_reader
+from fastload.conversion.readers.known import known
 from fastload.conversion.verify_shards import (
     Damage,
     check_file,
@@ -18,7 +19,7 @@ from fastload.conversion.verify_shards import (
 from fastload.conversion.workers import Advance, Stop
 from fastload.errors import SourceError
 from fastload.files.opening import no_wait
-from fastload.sources import arrow, seek, sums
+from fastload.sources import arrow, seek_known, sums
 from fastload.sources.arrow import import_arrow
 from fastload.sources.shard_index import INDEX, Index, Shard, read_index
 from fastload.sources.staging import at_hand
@@ -110,7 +111,7 @@ def verify_reader(reader: Reader, count: int, advance: Advance) -> Report:
             advance(1, int(reader.sizes[sample]))
         return damages
 
-    total, aside = len(reader), seek_damages(reader) if isinstance(reader, FolderReader) else []
+    total, aside = len(reader), seek_damages(reader)
     parts = workers.run(range(0, total, FILES_PER_TASK), work, count)
     damages = (*aside, *(damage for part in parts for damage in part))
     return Report(
@@ -122,9 +123,11 @@ def verify_reader(reader: Reader, count: int, advance: Advance) -> Report:
     )
 
 
-def seek_damages(reader: FolderReader) -> list[Damage]:
-    """What is wrong with the seek indexes that lie beside a folder or in the cache."""
-    beside = seek.find_beside(reader.source.paths, reader.source.where)
+def seek_damages(reader: Reader) -> list[Damage]:
+    """What is wrong with the seek indexes that lie beside the data or in the cache."""
+    if (source := known(reader)) is None:
+        return []
+    beside = seek_known.of(source).find()
     problems = [Damage(problem.path, 0, 0, None, problem.what) for problem in beside.problems]
     if beside.seek is None:
         return problems

@@ -106,8 +106,9 @@ class DataLoader(BaseLoader[T_co]):
             (the last stays) or a function of the epoch, which counts from 0.
 
         seek_index: "auto" uses the index of where JPEG decoding can begin, and
-            collects in the first epoch what is missing of a folder's, and of
-            JPEGs that the data set opens by itself, in the user's cache; "use"
+            collects in the first epoch what is missing of a folder's, of tars'
+            and other shards', and of JPEGs that the data set opens by itself,
+            in the user's cache; "use"
             only uses what is there; "off" decodes from each image's first tile.
         decode_scale: "exact"; "fast" decodes a JPEG at 1/2, 1/4 or 1/8 of its
             size where the crop's box is at least that much larger than what it

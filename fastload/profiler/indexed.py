@@ -1,5 +1,8 @@
-"""What a seek index would gain on a plain folder: some of its images, with and without one."""
+"""What a seek index would gain on a folder of images, tars or MDS shards: some of the images, with
+and without one.
+"""
 
+import os
 import shlex
 import warnings
 from collections.abc import Callable
@@ -14,6 +17,7 @@ from fastload.profiler.batches import Twice, begun, few
 from fastload.profiler.remedies import Alternative, Priced, in_turns
 from fastload.sources import Source, collect
 from fastload.sources.base import FileSource
+from fastload.sources.mapped import SpanSource
 from fastload.sources.views import Subset
 
 NATIVE = "native"
@@ -29,9 +33,10 @@ class Make(Protocol):
 
 
 def folder_of(source: Source) -> str | None:
-    """The folder of plain files that a source reads; None where it reads something else."""
+    """The folder that a source reads, and that can be indexed; None where it is something else."""
     whole = source.base if isinstance(source, Subset) else source
-    return whole.where if isinstance(whole, FileSource) else None
+    spans = isinstance(whole, SpanSource) and os.path.isdir(whole.where)
+    return whole.where if spans or isinstance(whole, FileSource) else None
 
 
 def price(

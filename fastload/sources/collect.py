@@ -1,5 +1,5 @@
-"""Seek indexes made on the way: what a folder's first epoch decodes anyway is indexed, and the next
-epochs use it.
+"""Seek indexes made on the way: what the first epoch over files, or over spans of files, decodes
+anyway is indexed, and the next epochs use it.
 
 Worker threads append to a log of their process (_native.Collector); before an epoch begins, the
 logs of all processes are merged into the user's cache (seek_merge.py), which later runs find.
@@ -20,9 +20,10 @@ from fastload import _native
 from fastload.errors import SourceError
 from fastload.files import cache
 from fastload.files.below import Folder
-from fastload.sources import arrow, seek, seek_data, seek_merge
+from fastload.sources import arrow, seek, seek_data, seek_known, seek_merge
 from fastload.sources.arrays import ArraySource
 from fastload.sources.base import FileSource, Seek, Source
+from fastload.sources.mapped import SpanSource
 from fastload.sources.seek import FolderSeek
 from fastload.sources.seek_layers import Layer
 from fastload.sources.seek_views import Found, New, Off, Picked, View
@@ -30,6 +31,7 @@ from fastload.sources.views import Subset
 from fastload.spec import Longs
 
 MODES = ("auto", "use", "off")
+Collectable: TypeAlias = FileSource | SpanSource
 # Bytes of indexes in memory, where the cache cannot be written: of 600,000 ImageNet images
 MEMORY = 1 << 30
 WAIT = 10.0  # s that an epoch may wait for another process that merges
@@ -75,24 +77,31 @@ class Fixed:
 
 
 class Collection:
-    """The indexes of one loader's folder, from epoch to epoch."""
+    """The indexes of one loader's data set, from epoch to epoch."""
 
-    def __init__(self, source: FileSource) -> None:
-        self.source, self.root = source, os.path.expanduser(source.where)
-        self.folder = seek.cache_folder(self.root)
+    def __init__(self, source: Collectable) -> None:
+        self.source, self.known = source, seek_known.of(source)
+        self.root, self.folder, _ = self.known
         self.problem = unusable(self.folder)  # why the cache is not written; for the user
         self.in_memory = bool(self.problem) or not has_arrow()
         stored = source.seek if isinstance(source.seek, FolderSeek) else None
-        self.beside = Layer(self.root.rstrip("/") or "/", source, stored)
-        self.cached = Layer(self.folder, source, stored)
-        self.collector = _native.Collector(
-            source.files, os.path.join(self.root, ""), "" if self.in_memory else self.folder, MEMORY
+        beside, count = self.root.rstrip("/") or "/", len(source)
+        self.beside, self.cached = (
+            Layer(folder, self.known, count, stored) for folder in (beside, self.folder)
         )
+        self.collector = self._collector()
         self._merged = 0  # of the collector's records
         self.view: Collected | None = None  # of the last epoch
         self._made_of: object = None  # what the view is made of
         self._warned = False
         self._lock, self._process = threading.Lock(), os.getpid()
+
+    def _collector(self) -> _native.Collector:
+        """Its rows are known by what follows the prefix in its files' paths; none is opened."""
+        files, prefix = self.source.files, os.path.join(self.root, "")
+        if not isinstance(self.source, FileSource):
+            files, prefix = _native.Files(self.known.names(), keep_open=False), ""
+        return _native.Collector(files, prefix, "" if self.in_memory else self.folder, MEMORY)
 
     def epoch(self) -> Collected:
         """What an epoch that begins now should use.
@@ -165,7 +174,7 @@ class Collection:
         if self.problem or self.collector.problem or (some and not self._worth(logs)):
             return
         if some:
-            names = seek.names(self.source.paths, self.root)
+            names = self.known.names()
             seek_merge.merge(folder, self.root, names, self.cached.stored, logs, mine)
             self.cached.read(self.collector.names)
         else:
@@ -200,9 +209,9 @@ class Collection:
 
 
 class PickedCollection:
-    """The collection of a whole folder, for a loader of some of its images."""
+    """The collection of a whole data set, for a loader of some of its images."""
 
-    def __init__(self, source: FileSource, indices: Longs) -> None:
+    def __init__(self, source: Collectable, indices: Longs) -> None:
         self.whole, self.indices = Collection(source), indices
 
     def epoch(self) -> Picked:
@@ -216,10 +225,10 @@ Indexes: TypeAlias = Collection | PickedCollection | Fixed
 
 
 def make(mode: str, source: Source) -> Indexes:
-    """Where a loader's seek indexes come from. Only those of a folder are collected."""
-    if mode == "auto" and isinstance(source, FileSource):
+    """Where a loader's seek indexes come from. Only those of `Collectable` ones are collected."""
+    if mode == "auto" and isinstance(source, Collectable):
         return Collection(source)
-    if mode == "auto" and isinstance(source, Subset) and isinstance(source.base, FileSource):
+    if mode == "auto" and isinstance(source, Subset) and isinstance(source.base, Collectable):
         return PickedCollection(source.base, source.indices)
     return Fixed(Off() if mode == "off" else Found())
 
@@ -233,9 +242,9 @@ def describe(mode: str, source: Source, built: Indexes | None) -> str:
     base = source.base if isinstance(source, Subset) else source
     if isinstance(base, ArraySource):
         return "seek index: none, the images are pixels in memory"
-    if mode != "auto" or indexed == count or not isinstance(base, FileSource):
+    if mode != "auto" or indexed == count or not isinstance(base, Collectable):
         return text
-    folder = seek.cache_folder(os.path.expanduser(source.where))
+    folder = seek_known.of(base).cache
     collection = _collection(built)
     problem = unusable(folder) or (
         collection and (collection.problem or collection.collector.problem)

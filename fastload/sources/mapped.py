@@ -13,7 +13,8 @@ import numpy as np
 
 from fastload import _native
 from fastload.errors import SourceError
-from fastload.sources.base import Location
+from fastload.sources import seek_known
+from fastload.sources.base import Location, SeekFile
 from fastload.sources.fields import Field
 from fastload.spec import Longs
 
@@ -43,8 +44,14 @@ class SpanSource:
     def files(self) -> _native.Files:
         return _native.Files(self.paths, keep_open=True)
 
+    @cached_property
+    def seek(self) -> SeekFile | None:
+        """Its images' seek indexes, where they lie beside the files or in the user's cache."""
+        return seek_known.of(self).find().seek
+
     def locate(self, samples: Longs) -> Location:
-        return Location(self.file[samples], self.offset[samples], self.size[samples], None)
+        seek = self.seek.locate(samples) if self.seek else None
+        return Location(self.file[samples], self.offset[samples], self.size[samples], None, seek)
 
     def name(self, sample: int) -> str:
         return f"{self.where}[{sample}]"

@@ -4,25 +4,28 @@ index.json lists the shards and their columns. A shard has the number of samples
 each begins and the last one ends (uint32 [N + 1]), the columns once more, and the samples. Of a
 sample come first the sizes (uint32) of those columns whose sizes differ, then the bytes of all.
 A data set may come from anywhere: every number is checked before anything is read by it, and
-nothing is unpickled.
+nothing is unpickled. What was found is kept in the user's cache (first_look.py).
 Source: mosaicml/streaming 0.13.0, base/format/mds (version 2).
 """
 
 import json
 import os
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping
+from functools import partial
 from reprlib import repr as short
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fastload import _native
 from fastload.errors import SHOWN, SourceError
 from fastload.files.names import problem, whole_problem
 from fastload.files.opening import no_wait
+from fastload.sources import first_look, span_index
 from fastload.sources.labels import nameless
 from fastload.sources.mapped import SpanSource
+from fastload.sources.span_index import Part
 from fastload.spec import Array, Longs
 from fastload.system import limits
 
@@ -63,22 +66,14 @@ def load(where: str, fields: tuple[str, str] | None = None) -> SpanSource:
     shards = [shard for shard in _shards(where) if shard.samples]
     if not shards:
         raise SourceError(f"{os.path.join(where, INDEX)}: lists no samples; {REMEDY}")
-    taken = [_fields(shard, fields) for shard in shards]
-    with ThreadPoolExecutor(READERS, "fastload-mds") as threads:
-        found = list(threads.map(_attempt, shards, taken))
-    if problems := [str(each) for each in found if isinstance(each, SourceError)]:
-        raise SourceError("\n".join(problems))
-    spans = [each for each in found if not isinstance(each, SourceError)]
-    labels = np.concatenate([label for _, _, label in spans])
-    return SpanSource(
-        where,
-        tuple(shard.path for shard in shards),
-        np.repeat(np.arange(len(shards)), [shard.samples for shard in shards]),
-        np.concatenate([offset for offset, _, _ in spans]),
-        np.concatenate([size for _, size, _ in spans]),
-        labels,
-        nameless(labels),
-    )
+    listed = {shard.path: (shard, _fields(shard, fields)) for shard in shards}
+    asked = {path: _asked(*said) for path, said in listed.items()}
+    index = span_index.path_of("mds", where, *(fields or ()))
+    found = first_look.parts(where, index, asked, partial(_part, listed), READERS)
+    paths = tuple(shard.path for shard in shards)
+    parts = [found[path] for path in paths]
+    labels = np.concatenate([part.label for part in parts])
+    return SpanSource(where, paths, *first_look.joined(parts), labels, nameless(labels))
 
 
 def _shards(where: str) -> Iterator[Shard]:
@@ -183,54 +178,46 @@ def _fields(shard: Shard, fields: tuple[str, str] | None) -> Fields:
     return Fields(*found)
 
 
-def _attempt(shard: Shard, fields: Fields) -> tuple[Longs, Longs, Longs] | SourceError:
-    try:
-        with open(shard.path, "rb", opener=no_wait) as file:
-            return _spans(shard, fields, file.fileno())
-    except SourceError as error:
-        return error
-    except OSError as error:
-        return SourceError(
-            f"{shard.path}: cannot be read ({error.strerror or error}); restore it, or make it "
-            "readable"
-        )
+def _asked(shard: Shard, fields: Fields) -> str:
+    """What the index says of a shard, in short."""
+    return f"{_native.xxh3(json.dumps([shard.samples, shard.columns, fields]).encode()):016x}"
 
 
-def _spans(shard: Shard, fields: Fields, file: int) -> tuple[Longs, Longs, Longs]:
-    """Offset and size of each image in bytes, and the labels: int64 [N] each.
-
-    Raises SourceError and OSError.
-    """
-    begins = _begins(shard, file)
+def _part(
+    listed: Mapping[str, tuple[Shard, Fields]], path: str, opened: IO[bytes], size: int
+) -> Part:
+    """Where the images of a shard lie, and their labels. Raises SourceError and OSError."""
+    (shard, fields), file = listed[path], opened.fileno()
+    begins = _begins(shard, file, size)
     differ = [number for number, (_, _, size) in enumerate(shard.columns) if not size]
     heads = _gathered(shard, file, begins[:-1], WORD.itemsize * len(differ)).view(WORD)
     at, found = begins[:-1] + WORD.itemsize * len(differ), dict[int, tuple[Longs, Longs]]()
     for number, (_, _, fixed) in enumerate(shard.columns):
-        size = np.full_like(at, fixed) if fixed else heads[:, differ.index(number)].astype(np.int64)
+        long = np.full_like(at, fixed) if fixed else heads[:, differ.index(number)].astype(np.int64)
         if number in fields:
-            found[number] = at, size
-        at = at + size
+            found[number] = at, long
+        at = at + long
     if len(wrong := np.flatnonzero(at != begins[1:])):
         sample = int(wrong[0])
         raise SourceError(
             f"{shard.path}: sample {sample} ends at byte {int(at[sample])}, want "
             f"{int(begins[sample + 1])}; {REMEDY}"
         )
-    offset, size = found[fields.image]
-    if len(wrong := np.flatnonzero(size == 0)):
+    offset, sizes = found[fields.image]
+    if len(wrong := np.flatnonzero(sizes == 0)):
         sample = int(wrong[0])
         raise SourceError(f"{shard.path}: sample {sample} has an empty image; {REMEDY}")
     kind = np.dtype(INTEGERS[shard.columns[fields.label][1]])
     values = _gathered(shard, file, found[fields.label][0], kind.itemsize).view(kind)
-    return offset, size, values[:, 0].astype(np.int64)
+    return Part(offset, sizes, values[:, 0].astype(np.int64))
 
 
-def _begins(shard: Shard, file: int) -> Longs:
+def _begins(shard: Shard, file: int, size: int) -> Longs:
     """int64 [N + 1]: where samples begin, and the last one ends; each has room for its columns.
 
     Raises SourceError.
     """
-    size, table = os.fstat(file).st_size, WORD.itemsize * (shard.samples + 2)
+    table = WORD.itemsize * (shard.samples + 2)
     wrong = f"has {size} bytes, want {table} and more" if size < table else ""
     if not wrong:
         words = np.frombuffer(os.pread(file, table, 0), WORD).astype(np.int64)

@@ -9,15 +9,15 @@ import os
 from fastload.errors import SourceError
 from fastload.files.opening import no_wait
 from fastload.sources import seek, sums
-from fastload.sources.base import FileSource
 from fastload.sources.seek import FolderSeek, Stored
+from fastload.sources.seek_known import Known
 
 
 class Layer:
     """The indexes that lie in one folder, read again when they are others."""
 
-    def __init__(self, folder: str, source: FileSource, beside: FolderSeek | None) -> None:
-        self.folder, self.source = folder, source
+    def __init__(self, folder: str, known: Known, count: int, beside: FolderSeek | None) -> None:
+        self.folder, self.known, self.count = folder, known, count
         self.seek = beside if beside and os.path.dirname(beside.path) == folder else None
         self.stored: Stored | None = None  # all of INDEX, once it was read here
         self.sum = sums.line(self.seek.sum) if self.seek else b""  # SUM then
@@ -26,7 +26,7 @@ class Layer:
         return self._now() != self.sum
 
     def read(self, names: int, *, whole: bool = False) -> None:
-        """names: XXH3 of the source's paths; whole: `stored` is needed too."""
+        """names: XXH3 of those that are known; whole: `stored` is needed too."""
         now = self._now()
         if now == self.sum and (self.stored or not now or not whole):
             return
@@ -34,11 +34,8 @@ class Layer:
         # There may be none, or it is damaged or just being replaced.
         with contextlib.suppress(SourceError):
             self.stored = seek.read(self.folder)
-            same = self.stored.knows(len(self.source), f"{names:016x}")
-            root = os.path.expanduser(self.source.where)
-            self.seek = (
-                self.stored.seek() if same else self.stored.fit(seek.names(self.source.paths, root))
-            )
+            same = self.stored.knows(self.count, f"{names:016x}")
+            self.seek = self.stored.seek() if same else self.stored.fit(self.known.names())
             self.sum = now
 
     def _now(self) -> bytes:

@@ -11,6 +11,7 @@ import os
 import re
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -90,10 +91,10 @@ def merge(
 
     Logs of ended processes, and those in `done`, are removed: nobody has use for them.
     """
-    known = seek.names_hash(names)
-    rows = _rows(root, names, known, stored)
+    known, others = seek.names_hash(names), _Others(root, names)
+    rows = _rows(others, names, known, stored)
     for number, log in enumerate(logs):
-        rows = _add(rows, log, number, root, known, folder.at(log.name))
+        rows = _add(rows, log, number, others, known, folder.at(log.name))
     fresh = stored is None or _garbage(rows, stored) > max(GARBAGE, int(rows.size.sum()))
     remove_leftovers(folder)
     new = {name: temporary(name) for name in seek.PARTS}
@@ -126,7 +127,24 @@ def remove_leftovers(folder: Folder) -> None:
     remove(folder, [name for name in folder.names() if LEFT.fullmatch(name)])
 
 
-def _rows(root: str, names: Sequence[str], known: str, stored: Stored | None) -> Rows:
+class _Others:
+    """Images that another list has, and `names` has not: which of them are still there."""
+
+    def __init__(self, root: str, names: Sequence[str]) -> None:
+        self.root, self.names = os.fsencode(root), names
+
+    @cached_property
+    def _files(self) -> set[bytes]:
+        """What our own spans are of: other places in these were images once."""
+        return {os.fsencode(os.path.dirname(name)) for name in self.names}
+
+    def there(self, name: bytes) -> bool:
+        path, file = os.path.join(self.root, name), os.path.dirname(name)
+        span = os.path.isfile(os.path.dirname(path)) and file not in self._files
+        return span or os.path.exists(path)
+
+
+def _rows(others: _Others, names: Sequence[str], known: str, stored: Stored | None) -> Rows:
     """What is stored, in the order of `names`; then what else is stored of files that exist."""
     own = os.fsencode("\0".join(names)).split(b"\0")
     if stored is None:
@@ -142,7 +160,7 @@ def _rows(root: str, names: Sequence[str], known: str, stored: Stored | None) ->
         )
     there, mine = stored.names(), set(own)
     row_of = dict(zip(there, range(len(there)), strict=True))
-    foreign = [name for name in there if name not in mine and _exists(root, name)]
+    foreign = [name for name in there if name not in mine and others.there(name)]
     at = np.array([row_of.get(name, -1) for name in own + foreign], np.int64)
     file_size, offset, size = (
         np.where(at < 0, 0, column[at]) for column in (stored.file_size, stored.offset, stored.size)
@@ -150,15 +168,11 @@ def _rows(root: str, names: Sequence[str], known: str, stored: Stored | None) ->
     return Rows(own + foreign, file_size, offset, size, np.full(len(at), DATA))
 
 
-def _exists(root: str, name: bytes) -> bool:
-    return os.path.exists(os.path.join(os.fsencode(root), name))
-
-
-def _add(rows: Rows, log: Log, number: int, root: str, known: str, path: str) -> Rows:
+def _add(rows: Rows, log: Log, number: int, others: _Others, known: str, path: str) -> Rows:
     """The log's records take the place of what was known of the same images."""
     row = log.records[:, 0]
     if log.names != known:
-        rows, row = _by_name(rows, log, root, path)
+        rows, row = _by_name(rows, log, others, path)
     good = (row >= 0) & (row < len(rows.names))
     row, records = row[good], log.records[good]
     rows.file_size[row] = records[:, 1]
@@ -168,7 +182,7 @@ def _add(rows: Rows, log: Log, number: int, root: str, known: str, path: str) ->
     return rows
 
 
-def _by_name(rows: Rows, log: Log, root: str, path: str) -> tuple[Rows, Longs]:
+def _by_name(rows: Rows, log: Log, others: _Others, path: str) -> tuple[Rows, Longs]:
     """The rows of another list's records [K], -1 where the file is gone; and `rows` with those that
     are new.
     """
@@ -179,7 +193,7 @@ def _by_name(rows: Rows, log: Log, root: str, path: str) -> tuple[Rows, Longs]:
     with open(path, "rb", opener=no_wait) as file:
         for number, (at, size) in enumerate(log.records[:, 2:4].tolist()):
             name = os.pread(file.fileno(), size, at)
-            if name not in row_of and _exists(root, name):
+            if name not in row_of and others.there(name):
                 row_of[name] = len(rows.names) + len(new)
                 new.append(name)
             out[number] = row_of.get(name, -1)

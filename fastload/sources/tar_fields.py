@@ -1,27 +1,34 @@
-"""Files beside the images of tars that are opened in place: where each lies."""
+"""Files beside the images of tars that are opened in place: where each lies.
+
+What the headers say of a name is kept in the user's cache, as it is of the images.
+"""
 
 import io
-import os
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
+from typing import IO
 
 import numpy as np
 
 from fastload.errors import SourceError
+from fastload.files.formats import WEBDATASET
 from fastload.files.names import is_pickled
-from fastload.files.opening import no_wait
-from fastload.sources import fields
+from fastload.sources import fields, first_look, span_index
 from fastload.sources.fields import Field
 from fastload.sources.mapped import SpanSource
-from fastload.sources.tar_members import Walk
-from fastload.sources.tar_samples import IMAGES, Group, groups, of_samples
-from fastload.spec import Longs
+from fastload.sources.span_index import Part
+from fastload.sources.tar_members import Span, Walk
+from fastload.sources.tar_samples import IMAGES, groups, of_samples
+
+NOWHERE = Span("", 0, 0, 0)
+NAMES = 16  # of other files, that an error tells
 
 
 def with_fields(source: SpanSource, names: Sequence[str]) -> SpanSource:
     """The same data set, with these of the files beside its images, by their extensions.
 
-    Reads the headers of all archives. Raises SourceError.
+    Raises SourceError.
     """
     wanted = [name.lower() for name in names]
     if pickled := [name for name in wanted if is_pickled(f"x.{name}")]:
@@ -29,41 +36,44 @@ def with_fields(source: SpanSource, names: Sequence[str]) -> SpanSource:
             f"{source.where}: {pickled[0]!r} is pickled, and fastload never unpickles; write it as "
             "JSON or text"
         )
-    all_of = [group for path in source.paths for group in _groups(path)]
-    images = [next(group[name] for name in group if name in IMAGES) for group in all_of]
-    if [image.offset for image in images] != source.offset.tolist():
-        raise SourceError(f"{source.where}: changed since its headers were read; open it again")
-    found = tuple(_field(source, name, all_of) for name in wanted)
-    return replace(source, fields=found)
+    return replace(source, fields=tuple(_field(source, name) for name in wanted))
 
 
-def _groups(path: str) -> list[Group]:
-    """The files of each sample of an archive. Raises SourceError."""
-    try:
-        with open(path, "rb", opener=no_wait) as file:
-            walk = Walk(0, os.fstat(file.fileno()).st_size, pickled=True)
-            walk.over(io.FileIO(file.fileno(), closefd=False))
-    except OSError as error:
-        raise SourceError(
-            f"{path}: cannot be read ({error.strerror or error}); check the path"
-        ) from error
-    if walk.problems:
-        raise SourceError("\n".join(f"{path}: {problem}" for problem in walk.problems))
-    return [group for _, group in groups(of_samples(walk.spans))]
-
-
-def _field(source: SpanSource, name: str, all_of: Sequence[Group]) -> Field:
+def _field(source: SpanSource, name: str) -> Field:
     """Raises SourceError."""
-    spans = [group.get(name) for group in all_of]
-    lacks = np.array([span is None for span in spans], np.bool_)
-    if lacks.all():
-        known = dict.fromkeys(name for group in all_of for name in group if name not in IMAGES)
+    index = span_index.path_of(WEBDATASET, source.where, "beside", name)
+    found = first_look.parts(
+        source.where, index, dict.fromkeys(source.paths, ""), partial(_part, name)
+    )
+    parts = [found[path] for path in source.paths]
+    lacks = np.concatenate([part.label for part in parts]) < 0
+    counts = np.bincount(source.file, minlength=len(parts)).tolist()
+    if [len(part.label) for part in parts] != counts or lacks.all():
+        known = dict.fromkeys(other for part in parts for other in part.texts)
         raise fields.lacking(source.where, name, list(known))
     if lacks.any():
         first = source.name(int(np.argmax(lacks)))
         raise fields.incomplete(source.where, name, lacks, first)
-    return Field(name, fields.of_suffix(name), _of(spans, "offset"), _of(spans, "size"))
+    return Field(
+        name,
+        fields.of_suffix(name),
+        np.concatenate([part.offset for part in parts]),
+        np.concatenate([part.size for part in parts]),
+    )
 
 
-def _of(spans: Sequence[object], what: str) -> Longs:
-    return np.array([getattr(span, what) for span in spans], np.int64)
+def _part(name: str, path: str, file: IO[bytes], size: int) -> Part:
+    """Of one archive; label is -1 where there is no such file. Raises SourceError and OSError."""
+    walk = Walk(0, size, pickled=True)
+    walk.over(io.FileIO(file.fileno(), closefd=False))
+    if walk.problems:
+        raise SourceError("\n".join(f"{path}: {problem}" for problem in walk.problems))
+    every = [group for _, group in groups(of_samples(walk.spans))]
+    spans = [group.get(name, NOWHERE) for group in every]
+    others = dict.fromkeys(other for group in every for other in group if other not in IMAGES)
+    return Part(
+        np.array([span.offset for span in spans], np.int64),
+        np.array([span.size for span in spans], np.int64),
+        np.array([-(span is NOWHERE) for span in spans], np.int64),
+        texts=tuple(others)[:NAMES],
+    )

@@ -5,13 +5,13 @@ Headers are read, and the files with labels; nothing else.
 
 import io
 import os
-from typing import NamedTuple
+from typing import IO
 
 import numpy as np
 
 from fastload.errors import SourceError, listed
 from fastload.files.names import CONTROL
-from fastload.files.opening import no_wait
+from fastload.sources.span_index import Part
 from fastload.sources.tar_members import Span, Walk
 from fastload.sources.tar_samples import (
     all_in_folders,
@@ -20,32 +20,12 @@ from fastload.sources.tar_samples import (
     of_samples,
     samples,
 )
-from fastload.spec import Longs
 from fastload.system import limits
 
-
-class Stamp(NamedTuple):
-    """Another one where an archive has changed, as far as its facts tell."""
-
-    size: int  # bytes
-    time: int  # ns
-    inode: int
-
-
-class Part(NamedTuple):
-    """One archive; arrays [N] in the order of its images."""
-
-    stamp: Stamp
-    ambiguous: bool  # no label, and all in folders: classes, if the other archives are so, too
-    folders: bool  # each image is a sample, its folder a class; else WebDataset's samples
-    names: bytes  # of the images, UTF-8, a line each
-    offset: Longs  # bytes
-    size: Longs  # bytes
-    label: Longs  # of `texts`; -1: none
-    texts: tuple[str, ...]
-
-    def name(self, row: int) -> str:
-        return self.names.split(b"\n")[row].decode()
+# What Part.said is of an archive: WebDataset's samples; those, though by its names it might be of
+# classes; or of classes, so that each image is a sample, and its folder the class. An archive that
+# has no label and all in folders is of classes if all others are.
+SAMPLES, UNLABELLED, FOLDERS = "samples", "unlabelled", "folders"
 
 
 class _Open:
@@ -58,45 +38,17 @@ class _Open:
         return os.pread(self.file, size, offset)
 
 
-def stamp_of(path: str) -> Stamp:
-    """Raises SourceError."""
-    try:
-        return _stamp(os.stat(path))
-    except OSError as error:
-        raise _unreadable(path, error) from error
-
-
-def scan(path: str, folders: bool | None = None) -> Part:
-    """What is in an archive. Raises SourceError with every problem.
+def scan(path: str, file: IO[bytes], size: int, folders: bool | None = None) -> Part:
+    """What is in an open archive. Raises SourceError with every problem, and OSError.
 
     folders: how its samples are found; None: as its own names tell.
     """
-    try:
-        with open(path, "rb", opener=no_wait) as file:
-            before = _stamp(os.fstat(file.fileno()))
-            walk = Walk(0, before.size, pickled=True)
-            walk.over(io.FileIO(file.fileno(), closefd=False))
-            part = _part(path, before, walk, _Open(file.fileno()), folders)
-            after = _stamp(os.fstat(file.fileno()))
-    except OSError as error:
-        raise _unreadable(path, error) from error
-    if after != before:
-        raise SourceError(
-            f"{path}: changed while its headers were read (got {after.size} bytes, want "
-            f"{before.size}); open it when nothing writes to it"
-        )
-    return part
+    walk = Walk(0, size, pickled=True)
+    walk.over(io.FileIO(file.fileno(), closefd=False))
+    return _part(path, walk, _Open(file.fileno()), folders)
 
 
-def _stamp(facts: os.stat_result) -> Stamp:
-    return Stamp(facts.st_size, facts.st_mtime_ns, facts.st_ino)
-
-
-def _unreadable(path: str, error: OSError) -> SourceError:
-    return SourceError(f"{path}: cannot be read ({error.strerror or error}); check the path")
-
-
-def _part(path: str, stamp: Stamp, walk: Walk, files: _Open, folders: bool | None) -> Part:
+def _part(path: str, walk: Walk, files: _Open, folders: bool | None) -> Part:
     """Raises SourceError."""
     ambiguous = not has_labels(walk.spans) and all_in_folders(walk.spans)
     folders = ambiguous if folders is None else folders
@@ -121,12 +73,10 @@ def _part(path: str, stamp: Stamp, walk: Walk, files: _Open, folders: bool | Non
         raise SourceError(listed([f"{path}: {problem}" for problem in problems]))
     numbers = {text: number for number, text in enumerate(dict.fromkeys(filter(None, texts)))}
     return Part(
-        stamp,
-        ambiguous,
-        folders,
-        "\n".join(CONTROL.sub("_", image.name) for image in images).encode(),
         np.array([image.offset for image in images], np.int64),
         np.array([image.size for image in images], np.int64),
         np.array([numbers[text] if text else -1 for text in texts], np.int64),
+        "\n".join(CONTROL.sub("_", image.name) for image in images).encode(),
         tuple(numbers),
+        FOLDERS if folders else UNLABELLED if ambiguous else SAMPLES,
     )

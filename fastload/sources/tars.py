@@ -1,26 +1,27 @@
 """Plain tars, opened where they lie: WebDataset's, and those of folders of classes.
 
-Their headers are gone over once, and what they say is kept in the user's cache (tar_index.py).
+Their headers are gone over once, and what they say is kept in the user's cache (first_look.py).
 Images are read from the archives by file, offset and size. The rules by which samples and labels
 are found are those of conversions (tar_samples.py).
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
-from fastload.errors import SourceError, listed
+from fastload.errors import SourceError
 from fastload.files import formats
 from fastload.files.formats import SOURCES, WEBDATASET
 from fastload.files.patterns import expanded
+from fastload.sources import first_look, span_index
 from fastload.sources import labels as labelling
-from fastload.sources import tar_index
 from fastload.sources.mapped import SpanSource
+from fastload.sources.span_index import Part
 from fastload.sources.tar_fields import with_fields as with_fields  # noqa: PLC0414  asked of formats
-from fastload.sources.tar_parts import Part, scan, stamp_of
+from fastload.sources.tar_parts import FOLDERS, SAMPLES, scan
 from fastload.sources.tar_samples import classes_beside
 from fastload.spec import Longs
 
@@ -59,9 +60,7 @@ def load(where: str) -> TarSource:
     return TarSource(
         where,
         tuple(paths),
-        np.repeat(np.arange(len(paths)), counts),
-        np.concatenate([part.offset for part in parts]),
-        np.concatenate([part.size for part in parts]),
+        *first_look.joined(parts),
         labels,
         classes,
         tuple(part.names for part in parts),
@@ -97,35 +96,23 @@ def _known(where: str, paths: Sequence[str]) -> list[Part]:
 
     Raises SourceError.
     """
-    kept, parts, problems = tar_index.recall(where), dict[str, Part](), list[str]()
-    for path in paths:
-        try:
-            part = kept.get(os.path.abspath(path))
-            parts[path] = part if part and part.stamp == stamp_of(path) else scan(path)
-        except SourceError as error:
-            problems.append(str(error))
-    if problems:
-        raise SourceError(listed("\n".join(problems).split("\n")))
+    index = span_index.path_of(WEBDATASET, where)
+    parts = first_look.parts(where, index, dict.fromkeys(paths, ""), scan)
     # An archive without labels is one of classes only if all the others are.
-    folders = all(part.ambiguous for part in parts.values())
-    for path, part in parts.items():
-        if part.folders != folders:
-            parts[path] = scan(path, folders)
-    _keep(where, kept, parts)
+    folders = all(part.said != SAMPLES for part in parts.values())
+    wrong = [path for path, part in parts.items() if (part.said == FOLDERS) != folders]
+    for path in wrong:
+        parts[path] = first_look.part(path, partial(scan, folders=folders))
+    if wrong:
+        span_index.keep(index, {os.path.abspath(path): part for path, part in parts.items()})
     return [parts[path] for path in paths]
-
-
-def _keep(where: str, kept: Mapping[str, Part], parts: Mapping[str, Part]) -> None:
-    new = {os.path.abspath(path): part for path, part in parts.items()}
-    if any(kept.get(path) is not part for path, part in new.items()) or len(kept) != len(new):
-        tar_index.keep(where, new)
 
 
 def _labels(
     where: str, paths: Sequence[str], parts: Sequence[Part]
 ) -> tuple[Longs, tuple[str, ...]]:
     """Labels and classes of all samples. Raises SourceError."""
-    if all(part.folders for part in parts):
+    if all(part.said == FOLDERS for part in parts):
         names = [name for part in parts if part.names for name in _lines(part.names)]
         labels, classes, _ = labelling.of_folders(where, [name.decode() for name in names])
         return labels, classes

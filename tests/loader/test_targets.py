@@ -1,6 +1,7 @@
 """`fastload.open(…, target=)`: captions, JSON and numbers beside the images, in place of labels."""
 
 import json
+import os
 import pickle
 import tarfile
 
@@ -12,6 +13,7 @@ import fastload
 from fastload import transforms as T
 from fastload.conversion import job
 from fastload.errors import PipelineError, SampleError, SourceError
+from fastload.sources import tar_members
 from tests.conftest import encoded, textured
 from tests.loader.resume_helpers import check_every_step, digest
 from tests.sources.tar_helpers import put
@@ -150,6 +152,17 @@ def test_bad_images_leave_with_their_texts(tmp_path):
     with pytest.warns(fastload.BadSamplesWarning):
         texts = [text for _, texts in loader(data, **options) for text in texts]
     assert texts == [caption(n) for n in range(COUNT) if n not in bad]
+
+
+def test_where_they_lie_is_kept(tars, monkeypatch):
+    fastload.open(tars, OPS, target="txt")
+    monkeypatch.setattr(tar_members.Walk, "over", None)  # no header is read again
+    data = fastload.open(tars, OPS, target="txt")
+    assert data[5][1] == caption(5)
+    monkeypatch.undo()
+    stamp = os.stat(f"{tars}/000.tar")
+    os.utime(f"{tars}/000.tar", ns=(stamp.st_atime_ns, stamp.st_mtime_ns + 1))
+    assert fastload.open(tars, OPS, target="txt")[5][1] == caption(5)
 
 
 def test_explain_names_it(where):

@@ -5,9 +5,10 @@ import sys
 
 import pytest
 
-from fastload.remote import waiting
 from fastload.remote.traffic import Traffic
-from fastload.remote.waiting import CLEAR, MIB, Line
+from fastload.remote.waiting import MIB, Line
+from fastload.system import terminal
+from fastload.system.terminal import CLEAR
 
 
 class Terminal(io.StringIO):
@@ -18,7 +19,7 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def clock(monkeypatch):
     now = [100.0]
-    monkeypatch.setattr(waiting.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(terminal.time, "monotonic", lambda: now[0])
     return now
 
 
@@ -43,9 +44,9 @@ def test_the_line(monkeypatch, clock):
     assert screen.getvalue().endswith(f"again{CLEAR}")
 
 
-@pytest.mark.parametrize(("terminal", "rank"), [(io.StringIO, "0"), (Terminal, "1")])
-def test_nothing_is_said_in_a_log_and_by_other_ranks(monkeypatch, clock, terminal, rank):
-    monkeypatch.setattr(sys, "stderr", screen := terminal())
+@pytest.mark.parametrize(("screen", "rank"), [(io.StringIO, "0"), (Terminal, "1")])
+def test_nothing_is_said_in_a_log_and_by_other_ranks(monkeypatch, clock, screen, rank):
+    monkeypatch.setattr(sys, "stderr", screen := screen())
     monkeypatch.setenv("LOCAL_RANK", rank)
     line = Line("s3://bucket/data", Traffic("s3://bucket/data"))
     for _ in range(3):

@@ -32,7 +32,7 @@ DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
 
 def open_reader(where: str, paths: Sequence[str], choice: Choice) -> SpanReader:
     """The samples of these archives, in their order. Raises SourceError with every problem."""
-    files, spans, problems = _Archives(where), list[Span](), list[str]()
+    files, spans, problems = Archives(where), list[Span](), list[str]()
     for number, path in enumerate(paths):
         inside, wrong = files.scan(number, path)
         spans += inside
@@ -52,7 +52,7 @@ def open_reader(where: str, paths: Sequence[str], choice: Choice) -> SpanReader:
     return _folder(where, files, spans, stamp)
 
 
-class _Archives(Files):
+class Archives(Files):
     """Plain archives as they are; compressed ones unpacked into a spool."""
 
     def __init__(self, where: str) -> None:
@@ -128,7 +128,7 @@ class _Slice(io.RawIOBase):
         return len(data)
 
 
-def _folder(where: str, files: _Archives, spans: Sequence[Span], stamp: int) -> SpanReader:
+def _folder(where: str, files: Archives, spans: Sequence[Span], stamp: int) -> SpanReader:
     images = folder_images(spans)
     if not images:
         raise SourceError(

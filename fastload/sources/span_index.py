@@ -1,7 +1,7 @@
-"""The index of tars that are opened in place, in the user's cache: what their headers said when
-they were read.
+"""The index of a data set whose samples are spans of files, in the user's cache: what was found in
+each file when it was read.
 
-It is private to the user, written whole or not at all, and compared with the tars' sizes, times
+It is private to the user, written whole or not at all, and compared with the files' sizes, times
 and inodes at every use. What is damaged or does not fit is made anew.
 """
 
@@ -9,33 +9,64 @@ import json
 import os
 import struct
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastload import _native
 from fastload.files import cache
 from fastload.sources import arrow
-from fastload.sources.tar_parts import Part, Stamp
+from fastload.spec import Longs
 from fastload.system import limits
 
 # Magic, version, XXH3-64 of what follows behind this header, bytes of the JSON
 HEADER = struct.Struct("<8sQQQ")
-MAGIC, VERSION = b"FASTTARS", 1
+MAGIC, VERSION = b"FASTSPAN", 1
 ALIGNED = 8  # bytes: arrays begin at such places
 
 
-def path_of(where: str) -> str:
-    """Where the index of a data set lies."""
-    key = _native.xxh3(os.fsencode(os.path.abspath(where)))
-    return cache.path("tars", f"{key:016x}.index")
+class Stamp(NamedTuple):
+    """Another one where a file has changed, as far as its facts tell."""
+
+    size: int  # bytes
+    time: int  # ns
+    inode: int
 
 
-def recall(where: str) -> dict[str, Part]:
-    """What is known of the archives of a data set, by their paths; nothing where that is not to be
+class Part(NamedTuple):
+    """One file of a data set; arrays [N] in the order of its images.
+
+    Args:
+        offset, size: Bytes.
+        label: Of `texts`, where there are any, -1: none; else the labels themselves.
+        names: Of the images, UTF-8, a line each; empty: they have none.
+        said: What else the format has found.
+        asked: How it was to be read. Where the format asks otherwise, it is read anew.
+    """
+
+    offset: Longs
+    size: Longs
+    label: Longs
+    names: bytes = b""
+    texts: tuple[str, ...] = ()
+    said: str = ""
+    asked: str = ""
+    stamp: Stamp = Stamp(0, 0, 0)
+
+    def name(self, row: int) -> str:
+        return self.names.split(b"\n")[row].decode()
+
+
+def path_of(format: str, where: str, *how: str) -> str:
+    """Where the index of a data set lies. how: what else makes another one of it."""
+    key = _native.xxh3(os.fsencode("\0".join([format, os.path.abspath(where), *how])))
+    return cache.path("spans", f"{key:016x}.index")
+
+
+def recall(file: str) -> dict[str, Part]:
+    """What is known of the files of a data set, by their paths; nothing where that is not to be
     trusted.
     """
-    file = path_of(where)
     try:
         most = min(os.path.getsize(file), limits.INDEX)
         return decode(cache.recall(file, most))
@@ -43,18 +74,18 @@ def recall(where: str) -> dict[str, Part]:
         return {}
 
 
-def keep(where: str, parts: Mapping[str, Part]) -> bool:
-    """Whether that went well: without it the next program reads the headers again."""
-    return cache.keep(path_of(where), encode(parts))
+def keep(file: str, parts: Mapping[str, Part]) -> bool:
+    """Whether that went well: without it the next program reads the files again."""
+    return cache.keep(file, encode(parts))
 
 
 def encode(parts: Mapping[str, Part]) -> bytes:
-    # Archives share most of their labels' texts, so each text is there once
+    # Files share most of their labels' texts, so each text is there once
     texts = {text: number for number, text in enumerate(_texts(parts))}
     said = []
     for path, part in parts.items():
         lengths = (len(part.size), len(part.names), len(part.texts))
-        said.append([path, *part.stamp, part.ambiguous, part.folders, *lengths])
+        said.append([path, *part.stamp, *lengths, part.said, part.asked])
     blocks = [_padded(json.dumps([list(texts), said]).encode(), b" ")]
     for part in parts.values():
         numbers = np.array([texts[text] for text in part.texts], np.int64)
@@ -83,10 +114,13 @@ def decode(data: bytes) -> dict[str, Part]:
 
 
 def _part(body: memoryview, at: int, row: list[Any], texts: list[Any]) -> tuple[Part, int]:
-    """One archive's, and where it ends. Raises ValueError."""
-    *stamp, ambiguous, folders, count, names, kinds = row
-    if not all(type(number) is int and number >= 0 for number in (*stamp, count, names, kinds)):
+    """One file's, and where it ends. Raises ValueError."""
+    *facts, said, asked = row
+    if not all(type(number) is int and number >= 0 for number in facts):
         raise ValueError("a number is none")
+    if not type(said) is type(asked) is str:
+        raise ValueError("a text is none")
+    *stamp, count, names, kinds = facts
     arrays = []
     for length in (count, count, count, kinds):
         arrays.append(np.frombuffer(body, "<i8", length, at).astype(np.int64, copy=False))
@@ -95,13 +129,12 @@ def _part(body: memoryview, at: int, row: list[Any], texts: list[Any]) -> tuple[
     if ((numbers < 0) | (numbers >= len(texts))).any():
         raise ValueError("a label has no text")
     own = tuple(str(texts[number]) for number in numbers.tolist())
-    lines, facts = bytes(body[at : at + names]), (bool(ambiguous), bool(folders))
-    part = Part(Stamp(*stamp), *facts, lines, offset, size, label, own)
-    ends = np.full(count, part.stamp.size)
-    inside = (part.size == 0) | arrow.inside(part.offset, part.size, ends)
-    labelled = (part.label >= -1) & (part.label < kinds)
-    if not (inside & labelled).all() or len(part.names.split(b"\n")) != max(count, 1):
-        raise ValueError("an image lies outside its archive, or has no name or class")
+    lines = bytes(body[at : at + names])
+    part = Part(offset, size, label, lines, own, said, asked, Stamp(*stamp))
+    inside = (size == 0) | arrow.inside(offset, size, np.full(count, part.stamp.size))
+    labelled = (label >= -1) & (label < kinds) if kinds else np.True_
+    if not (inside & labelled).all() or (lines and len(lines.split(b"\n")) != count):
+        raise ValueError("an image lies outside its file, or has no name or class")
     return part, at + names + -names % ALIGNED
 
 

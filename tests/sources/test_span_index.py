@@ -14,7 +14,7 @@ import pytest
 
 from fastload import _native
 from fastload.errors import SourceError
-from fastload.sources import open_source, tar_index, tar_parts, tars
+from fastload.sources import open_source, span_index, tar_parts, tars
 from fastload.system import limits
 from tests.sources.tar_helpers import contents, image, put, refused, sample, tars_of
 
@@ -31,16 +31,16 @@ def scans(monkeypatch):
     """The archives whose headers were read since it was last cleared."""
     paths = []
 
-    def scan(path, folders=None):
+    def scan(path, *rest, **options):
         paths.append(os.path.basename(path))
-        return tar_parts.scan(path, folders)
+        return tar_parts.scan(path, *rest, **options)
 
     monkeypatch.setattr(tars, "scan", scan)
     return paths
 
 
 def index_of(where) -> Path:
-    return Path(tar_index.path_of(str(where)))
+    return Path(span_index.path_of("webdataset", str(where)))
 
 
 def test_headers_are_read_once(data, scans, cache):
@@ -115,15 +115,15 @@ def sealed(rows: list[object], body: bytes, texts: object = ("x",)) -> bytes:
     """What says of itself that it is whole."""
     text = json.dumps([texts, rows]).encode()
     text += b" " * (-len(text) % 8)
-    said = (tar_index.MAGIC, tar_index.VERSION, _native.xxh3(text + body), len(text))
-    return tar_index.HEADER.pack(*said) + text + body
+    said = (span_index.MAGIC, span_index.VERSION, _native.xxh3(text + body), len(text))
+    return span_index.HEADER.pack(*said) + text + body
 
 
 def rows(offset: int, size: int, label: int, text: int = 0) -> bytes:
     return struct.pack("<4q", offset, size, label, text) + b"k.jpg\0\0\0"
 
 
-GOOD: list[object] = ["/a.tar", 2048, 1, 2, False, False, 1, 5, 1]
+GOOD: list[object] = ["/a.tar", 2048, 1, 2, 1, 5, 1, "samples", ""]
 
 
 @pytest.mark.parametrize(
@@ -136,13 +136,16 @@ GOOD: list[object] = ["/a.tar", 2048, 1, 2, False, False, 1, 5, 1]
         (GOOD, rows(512, 5, 1), ["x"]),
         (GOOD, rows(512, 5, -2), ["x"]),
         (GOOD, rows(512, 5, 0)[:-9], ["x"]),
-        ([*GOOD[:6], 2, 5, 1], rows(512, 5, 0), ["x"]),
-        ([*GOOD[:6], -1, 5, 1], rows(512, 5, 0), ["x"]),
-        ([*GOOD[:6], 1 << 60, 5, 1], rows(512, 5, 0), ["x"]),
-        ([*GOOD[:6], 1, "5", 1], rows(512, 5, 0), ["x"]),
-        ([*GOOD[:6], 1, 5, ["x"]], rows(512, 5, 0), ["x"]),
-        ([*GOOD[:6], 1, 5, -1], rows(512, 5, 0), ["x"]),
-        ([*GOOD[:6], 1, 5, 1 << 60], rows(512, 5, 0), ["x"]),
+        ([*GOOD[:4], 2, *GOOD[5:]], rows(512, 5, 0), ["x"]),
+        ([*GOOD[:4], -1, *GOOD[5:]], rows(512, 5, 0), ["x"]),
+        ([*GOOD[:4], 1 << 60, *GOOD[5:]], rows(512, 5, 0), ["x"]),
+        ([*GOOD[:5], "5", *GOOD[6:]], rows(512, 5, 0), ["x"]),
+        ([*GOOD[:6], ["x"], *GOOD[7:]], rows(512, 5, 0), ["x"]),
+        ([*GOOD[:6], -1, *GOOD[7:]], rows(512, 5, 0), ["x"]),
+        ([*GOOD[:6], 1 << 60, *GOOD[7:]], rows(512, 5, 0), ["x"]),
+        ([*GOOD[:7], 3, ""], rows(512, 5, 0), ["x"]),
+        ([*GOOD[:7], "samples", None], rows(512, 5, 0), ["x"]),
+        (GOOD[:8], rows(512, 5, 0), ["x"]),
         (GOOD, rows(512, 5, 0, 1), ["x"]),
         (GOOD, rows(512, 5, 0, -1), ["x"]),
         (GOOD, rows(512, 5, 0), []),
@@ -153,9 +156,9 @@ GOOD: list[object] = ["/a.tar", 2048, 1, 2, False, False, 1, 5, 1]
     ids=itertools.count(),
 )
 def test_a_sealed_index_that_lies_is_refused(row, body, texts):
-    assert tar_index.decode(sealed([GOOD], rows(512, 5, 0)))["/a.tar"].name(0) == "k.jpg"
+    assert span_index.decode(sealed([GOOD], rows(512, 5, 0)))["/a.tar"].name(0) == "k.jpg"
     with pytest.raises((ValueError, TypeError, LookupError)):
-        tar_index.decode(sealed([row], body, texts))
+        span_index.decode(sealed([row], body, texts))
 
 
 def test_without_a_cache_it_opens_all_the_same(data, scans, monkeypatch):
@@ -165,10 +168,12 @@ def test_without_a_cache_it_opens_all_the_same(data, scans, monkeypatch):
     assert len(scans) == 6
 
 
-def test_what_is_refused_is_not_kept(data):
+def test_what_is_refused_is_not_kept(data, scans):
+    """The others are: who mends it does not wait for them again."""
     put(f"{data}/00001.tar", [("k.txt", b"x")], tarfile.GNU_FORMAT)
-    refused(data)
-    assert not index_of(data).exists()
+    assert refused(data) == refused(data)
+    assert scans == ["00000.tar", "00001.tar", "00002.tar", "00001.tar"]
+    assert f"{data}/00001.tar" not in span_index.recall(str(index_of(data)))
 
 
 def test_a_tar_that_grows_meanwhile_is_refused(data, monkeypatch):
@@ -184,8 +189,8 @@ def test_a_tar_that_grows_meanwhile_is_refused(data, monkeypatch):
     with pytest.raises(SourceError) as error:
         open_source(f"{data}/00000.tar")
     assert str(error.value) == (
-        f"{data}/00000.tar: changed while its headers were read (got {size + 512} bytes, want "
-        f"{size}); open it when nothing writes to it"
+        f"{data}/00000.tar: changed while it was looked at (got {size + 512} bytes, want {size}); "
+        "open it when nothing writes to it"
     )
 
 
@@ -211,15 +216,15 @@ def test_texts_that_archives_share_are_kept_once(monkeypatch):
     """Thousands of tars of thousands of classes would not fit into the limit of the JSON."""
     texts = tuple(f"class-{number:04}" for number in range(300))
     ones = np.arange(300, dtype=np.int64)
-    stamp, names = tar_parts.Stamp(1 << 20, 1, 2), b"\n".join([b"a"] * 300)
+    stamp, names = span_index.Stamp(1 << 20, 1, 2), b"\n".join([b"a"] * 300)
     parts = {
-        f"{tar}.tar": tar_parts.Part(
-            stamp, False, False, names, 512 * ones, ones, ones, texts[tar:] + texts[:tar]
+        f"{tar}.tar": span_index.Part(
+            512 * ones, ones, ones, names, texts[tar:] + texts[:tar], stamp=stamp
         )
         for tar in range(20)
-    }  # fmt: skip
+    }
     monkeypatch.setattr(limits, "METADATA", 300 * 20 + 20 * 100)
-    found = tar_index.decode(tar_index.encode(parts))
+    found = span_index.decode(span_index.encode(parts))
     assert {path: part.texts for path, part in found.items()} == {
         path: part.texts for path, part in parts.items()
     }
