@@ -8,53 +8,32 @@ nothing is unpickled. What was found is kept in the user's cache (first_look.py)
 Source: mosaicml/streaming 0.13.0, base/format/mds (version 2).
 """
 
-import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from reprlib import repr as short
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fastload import _native
 from fastload.errors import SHOWN, SourceError
-from fastload.files.names import problem, whole_problem
-from fastload.files.opening import no_wait
 from fastload.sources import first_look, span_index
-from fastload.sources.labels import nameless
+from fastload.sources.labels import nameless, none
 from fastload.sources.mapped import SpanSource
+from fastload.sources.mds_fields import with_fields as with_fields  # noqa: PLC0414  asked of formats
+from fastload.sources.mds_index import INDEX, INTEGERS, READERS, asked_of, shards_of
+from fastload.sources.mds_shards import REMEDY, Shard, gathered, layout
 from fastload.sources.span_index import Part
-from fastload.spec import Array, Longs
-from fastload.system import limits
 
-INDEX, VERSION = "index.json", 2
-WORD = np.dtype("<u4")
 IMAGES = ("jpeg", "png", "jpeg_array", "jpegarray", "bytes")  # encoded images as they are
-# Labels. "int" has 64 bits
-INTEGERS = {"int": "<i8"} | {
-    f"{sign}int{8 * size}": f"<{sign or 'i'}{size}" for sign in ("", "u") for size in (1, 2, 4, 8)
-}
 KINDS = {"image": IMAGES, "label": tuple(INTEGERS)}
-READERS = 8  # threads: many small reads, which a network's file system makes slow
-MOST_COLUMNS = 1 << 10
-REMEDY = "write the data set again"
-
-
-class Shard(NamedTuple):
-    """A shard as the index has it."""
-
-    path: str
-    samples: int
-    columns: tuple[tuple[str, str, int], ...]  # name, encoding, bytes (0: they differ)
 
 
 class Fields(NamedTuple):
     """Numbers of two of a shard's columns."""
 
     image: int
-    label: int
+    label: int | None  # None: there is none
 
 
 def load(where: str, fields: tuple[str, str] | None = None) -> SpanSource:
@@ -63,100 +42,24 @@ def load(where: str, fields: tuple[str, str] | None = None) -> SpanSource:
     fields: names of the columns with images and labels; None takes the first of each kind. Raises
     SourceError with the first problem of each shard.
     """
-    shards = [shard for shard in _shards(where) if shard.samples]
+    shards = [shard for shard in shards_of(where) if shard.samples]
     if not shards:
         raise SourceError(f"{os.path.join(where, INDEX)}: lists no samples; {REMEDY}")
     listed = {shard.path: (shard, _fields(shard, fields)) for shard in shards}
-    asked = {path: _asked(*said) for path, said in listed.items()}
+    asked = {path: asked_of(*said) for path, said in listed.items()}
     index = span_index.path_of("mds", where, *(fields or ()))
     found = first_look.parts(where, index, asked, partial(_part, listed), READERS)
     paths = tuple(shard.path for shard in shards)
     parts = [found[path] for path in paths]
     labels = np.concatenate([part.label for part in parts])
-    return SpanSource(where, paths, *first_look.joined(parts), labels, nameless(labels))
-
-
-def _shards(where: str) -> Iterator[Shard]:
-    """Raises SourceError."""
-    path = os.path.join(where, INDEX)
-    index = _json(path)
-    listed = index.get("shards") if isinstance(index, dict) else None
-    if not isinstance(listed, list):
-        raise SourceError(f"{path}: has no list of shards; {REMEDY}")
-    for number, one in enumerate(listed):
-        try:
-            yield _shard(where, one)
-        except (KeyError, TypeError, ValueError) as error:
-            if isinstance(error, SourceError):
-                raise
-            raise SourceError(
-                f"{path}: shard {number} is not described as MDS {VERSION} does "
-                f"({type(error).__name__}: {error}); {REMEDY}"
-            ) from error
-
-
-def _json(path: str) -> Any:
-    try:
-        with open(path, "rb", opener=no_wait) as file:
-            if wrong := limits.too_many(os.fstat(file.fileno()).st_size, limits.METADATA):
-                raise SourceError(f"{path}: is too large ({wrong}); {REMEDY}")
-            return json.loads(file.read())
-    except OSError as error:
-        raise SourceError(
-            f"{path}: cannot be read ({error.strerror or error}); MDS shards want it beside them"
-        ) from error
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, SourceError):
-            raise
-        raise SourceError(f"{path}: is no JSON; {REMEDY}") from error
-
-
-def _shard(where: str, one: Any) -> Shard:
-    """Raises SourceError; KeyError, TypeError and ValueError for what is described otherwise."""
-    name, samples = one["raw_data"]["basename"], one["samples"]
-    # The list is not to reach files elsewhere
-    if wrong := problem(name) or ("has a slash" if "/" in name else ""):
-        raise ValueError(f"name {short(name)} {wrong}")
-    path = os.path.join(where, name)
-    if one["format"] != "mds" or one["version"] != VERSION:
-        raise SourceError(
-            f"{path}: is {short(one['format'])} {short(one['version'])} (want 'mds' {VERSION}); "
-            "write it with MDSWriter of mosaicml-streaming"
-        )
-    if type(samples) is not int or samples < 0:
-        raise ValueError(f"{short(samples)} samples")
-    if samples and not os.path.exists(path) and one["compression"] is not None:
-        raise SourceError(
-            f"{path}: is there only compressed ({short(one['compression'])}); unpack it, or write "
-            "the shards with compression=None"
-        )
-    columns = list(
-        zip(one["column_names"], one["column_encodings"], one["column_sizes"], strict=True)
-    )
-    if len(columns) > MOST_COLUMNS:
-        raise ValueError(f"{len(columns)} columns")
-    for column, encoding, size in columns:
-        _check_column(column, encoding, size)
-    return Shard(path, samples, tuple((a, b, c or 0) for a, b, c in columns))
-
-
-def _check_column(column: Any, encoding: Any, size: Any) -> None:
-    """Raises ValueError."""
-    for text in (column, encoding):
-        if wrong := whole_problem(text):
-            raise ValueError(f"column {short(column)} of type {short(encoding)}: one {wrong}")
-    fixed = INTEGERS.get(encoding)
-    if (fixed and size != np.dtype(fixed).itemsize) or (
-        size is not None and (type(size) is not int or not 0 < size < 1 << 32)
-    ):
-        raise ValueError(
-            f"column {short(column)} of type {short(encoding)} with {short(size)} bytes"
-        )
+    unlabelled = any(fields.label is None for _, fields in listed.values())
+    classes = none(0)[1] if unlabelled else nameless(labels)
+    return SpanSource(where, paths, *first_look.joined(parts), labels, classes)
 
 
 def _fields(shard: Shard, fields: tuple[str, str] | None) -> Fields:
     """Raises SourceError."""
-    found = []
+    found = list[int | None]()
     for position, (kind, encodings) in enumerate(KINDS.items()):
         want = fields[position] if fields else None
         fitting = [
@@ -165,6 +68,9 @@ def _fields(shard: Shard, fields: tuple[str, str] | None) -> Fields:
             for number, (name, has, _) in enumerate(shard.columns)
             if has == encoding and want in (None, name)
         ]
+        if not fitting and kind == "label" and fields is None:
+            found.append(None)
+            continue
         if not fitting:
             has = ", ".join(
                 f"{short(name)} ({short(encoding)})" for name, encoding, _ in shard.columns[:SHOWN]
@@ -175,12 +81,9 @@ def _fields(shard: Shard, fields: tuple[str, str] | None) -> Fields:
                 "the columns with images and labels: fields=(IMAGE, LABEL)"
             )
         found.append(fitting[0])
-    return Fields(*found)
-
-
-def _asked(shard: Shard, fields: Fields) -> str:
-    """What the index says of a shard, in short."""
-    return f"{_native.xxh3(json.dumps([shard.samples, shard.columns, fields]).encode()):016x}"
+    image, label = found
+    assert image is not None
+    return Fields(image, label)
 
 
 def _part(
@@ -188,53 +91,13 @@ def _part(
 ) -> Part:
     """Where the images of a shard lie, and their labels. Raises SourceError and OSError."""
     (shard, fields), file = listed[path], opened.fileno()
-    begins = _begins(shard, file, size)
-    differ = [number for number, (_, _, size) in enumerate(shard.columns) if not size]
-    heads = _gathered(shard, file, begins[:-1], WORD.itemsize * len(differ)).view(WORD)
-    at, found = begins[:-1] + WORD.itemsize * len(differ), dict[int, tuple[Longs, Longs]]()
-    for number, (_, _, fixed) in enumerate(shard.columns):
-        long = np.full_like(at, fixed) if fixed else heads[:, differ.index(number)].astype(np.int64)
-        if number in fields:
-            found[number] = at, long
-        at = at + long
-    if len(wrong := np.flatnonzero(at != begins[1:])):
-        sample = int(wrong[0])
-        raise SourceError(
-            f"{shard.path}: sample {sample} ends at byte {int(at[sample])}, want "
-            f"{int(begins[sample + 1])}; {REMEDY}"
-        )
+    found = layout(shard, file, size)
     offset, sizes = found[fields.image]
     if len(wrong := np.flatnonzero(sizes == 0)):
         sample = int(wrong[0])
         raise SourceError(f"{shard.path}: sample {sample} has an empty image; {REMEDY}")
+    if fields.label is None:
+        return Part(offset, sizes, np.zeros_like(offset))
     kind = np.dtype(INTEGERS[shard.columns[fields.label][1]])
-    values = _gathered(shard, file, found[fields.label][0], kind.itemsize).view(kind)
+    values = gathered(shard, file, found[fields.label][0], kind.itemsize).view(kind)
     return Part(offset, sizes, values[:, 0].astype(np.int64))
-
-
-def _begins(shard: Shard, file: int, size: int) -> Longs:
-    """int64 [N + 1]: where samples begin, and the last one ends; each has room for its columns.
-
-    Raises SourceError.
-    """
-    table = WORD.itemsize * (shard.samples + 2)
-    wrong = f"has {size} bytes, want {table} and more" if size < table else ""
-    if not wrong:
-        words = np.frombuffer(os.pread(file, table, 0), WORD).astype(np.int64)
-        least = sum(size or WORD.itemsize for _, _, size in shard.columns)
-        if words[0] != shard.samples:
-            wrong = f"has {words[0]} samples, want {shard.samples}"
-        elif words[1] < table or words[-1] > size or (np.diff(words[1:]) < least).any():
-            wrong = "has samples outside of it, or too small ones"
-    if wrong:
-        raise SourceError(f"{shard.path}: {wrong}; {REMEDY}")
-    return words[1:]
-
-
-def _gathered(shard: Shard, file: int, offsets: Longs, size: int) -> NDArray[np.uint8]:
-    """uint8 [N, size]: so many bytes from each offset. Raises SourceError."""
-    data = b"".join([os.pread(file, size, offset) for offset in offsets.tolist()])
-    if len(data) != size * len(offsets):
-        raise SourceError(f"{shard.path}: was cut off while it was read; open it again")
-    rows: Array = np.frombuffer(data, np.uint8).reshape(len(offsets), size)
-    return rows

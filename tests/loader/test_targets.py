@@ -5,6 +5,7 @@ import os
 import pickle
 import tarfile
 
+import numpy as np
 import pytest
 import torch
 from torch.utils.data import ConcatDataset, Subset
@@ -17,6 +18,7 @@ from fastload.sources import tar_members
 from tests.conftest import encoded, textured
 from tests.loader.resume_helpers import check_every_step, digest
 from tests.sources.tar_helpers import put
+from tests.unit import mds_files
 
 COUNT = 14
 OPS = [T.RandomResizedCrop((20, 28)), T.ToImage()]
@@ -58,6 +60,50 @@ def shards(tars, tmp_path_factory):
     out = str(tmp_path_factory.mktemp("targets") / "shards")
     job.run(job.prepare(tars, out, job.Options(shard_bytes=30_000)))
     return out
+
+
+@pytest.fixture(scope="module")
+def mds(tmp_path_factory):
+    """Without a label, as caption data sets are."""
+    columns = (
+        ("jpg", "bytes", None), ("txt", "str", None), ("json", "json", None),
+        ("score", "float32", 4), ("pickled", "pkl", None),
+    )  # fmt: skip
+    root, shards = tmp_path_factory.mktemp("targets") / "mds", {}
+    listed = []
+    for first in range(0, COUNT, 5):
+        samples = [
+            (
+                encoded(textured(40 + n, 60, n)), caption(n).encode(),
+                json.dumps(facts(n)).encode(), np.float32(n / 2).tobytes(), b"x",
+            )
+            for n in range(first, min(first + 5, COUNT))
+        ]  # fmt: skip
+        name = f"shard.{first:05}.mds"
+        shards[name] = mds_files.shard(samples, columns)
+        listed.append(mds_files.described(name, len(samples), columns))
+    return str(mds_files.write(root, shards, listed))
+
+
+def test_columns_of_mds(mds):
+    data = fastload.open(mds, OPS, target=("txt", "json", "score"))
+    assert data.classes == ("unlabelled",)
+    seen = []
+    for _, values in loader(data):
+        assert values["score"].dtype == torch.float32
+        for text, said, score in zip(values["txt"], values["json"], values["score"], strict=True):
+            number = int(2 * score)
+            seen.append(number)
+            assert (text, said) == (caption(number), facts(number))
+    assert sorted(seen) == list(range(COUNT))
+    assert data[3][1] == {"txt": caption(3), "json": facts(3), "score": 1.5}
+    assert refused(mds, "pickled") == (
+        "shard.00000.mds: column 'pickled' is of type 'pkl' (want str, json, bytes, jpeg, png, "
+        "jpeg_array, jpegarray or a number); fastload unpickles nothing"
+    )
+    assert refused(mds, "cls") == (
+        f"{mds}: has no 'cls' beside its images (has jpg, txt, json, score, pickled); correct target"
+    )
 
 
 @pytest.fixture(scope="module", params=["tars", "shards"])
