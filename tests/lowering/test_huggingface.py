@@ -51,6 +51,26 @@ def same(data):
     assert labels.tolist() == [row["label"] for row in data]
 
 
+def test_the_second_epoch_has_seek_indexes(stored, cache):
+    """Kept for the folder of the Arrow files; parts of it add to the same ones."""
+    crops = v2.Compose([v2.RandomResizedCrop((12, 15)), v2.ToImage()])
+
+    def loader(data, mode):
+        data = fastload.from_huggingface(data, transform=crops)
+        return fastload.DataLoader(data, 4, shuffle=True, seed=1, seek_index=mode)
+
+    half = stored.select(range(5))
+    auto, off = loader(half, "auto"), loader(half, "off")
+    for _ in range(2):
+        for (images, _), (want, _) in zip(auto, off, strict=True):
+            assert torch.equal(images, want)
+    assert (auto.decodes()["indexed"], auto.decodes()["whole"]) == (5, 5)
+    whole = loader(stored, "auto")
+    list(whole), list(whole)
+    assert (whole.decodes()["indexed"], whole.decodes()["whole"]) == (5 + 11, 6)
+    assert len(os.listdir(cache / "fastload" / "seek")) == 1
+
+
 def test_arrow_files_are_read_where_they_lie(stored):
     same(stored)
     source = fastload.from_huggingface(stored).pipeline.source

@@ -7,6 +7,7 @@ from fastload.dataset import Dataset
 from fastload.loader import DataLoader
 from fastload.lowering import open as opened
 from fastload.profiler import indexed
+from tests.sources.span_helpers import images, lay
 
 
 @pytest.fixture
@@ -37,6 +38,12 @@ def test_a_folder_with_and_without_an_index(pipeline, tmp_path, monkeypatch):
     assert (len(found.loader.values), len(found.now.values)) == (3, 3)
     assert with_it["indexed"] > 0 == without.get("indexed", 0)
     assert not cache.exists()
+
+
+def test_a_folder_of_tars_can_be_indexed_a_pattern_is_no_folder(tmp_path):
+    where = lay(tmp_path / "data", "tars", images())
+    for path, folder in ((where, where), (f"{where}/{{0..1}}.tar", None)):
+        assert indexed.folder_of(opened(path, []).pipeline.source) == folder
 
 
 def test_a_folder_that_has_an_index_needs_none(pipeline, monkeypatch):

@@ -148,6 +148,7 @@ GOOD: list[object] = ["/a.tar", 2048, 1, 2, 1, 5, 1, "samples", ""]
         (GOOD[:8], rows(512, 5, 0), ["x"]),
         (GOOD, rows(512, 5, 0, 1), ["x"]),
         (GOOD, rows(512, 5, 0, -1), ["x"]),
+        (GOOD, rows(512, 5, 0).replace(b"k.jpg", b"k\nj.g"), ["x"]),
         (GOOD, rows(512, 5, 0), []),
         (GOOD, rows(512, 5, 0), 7),
         (GOOD[:4], rows(512, 5, 0), ["x"]),
