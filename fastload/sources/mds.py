@@ -8,23 +8,18 @@ nothing is unpickled.
 Source: mosaicml/streaming 0.13.0, base/format/mds (version 2).
 """
 
-import json
 import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from reprlib import repr as short
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fastload.errors import SHOWN, SourceError
 from fastload.files.names import problem, whole_problem
-from fastload.files.opening import no_wait
-from fastload.sources.labels import nameless
 from fastload.sources.mapped import SpanSource
-from fastload.spec import Array, Longs
-from fastload.system import limits
+from fastload.sources.span_files import Spans, each, gathered, joined, json_of
+from fastload.spec import Longs
 
 INDEX, VERSION = "index.json", 2
 WORD = np.dtype("<u4")
@@ -34,7 +29,6 @@ INTEGERS = {"int": "<i8"} | {
     f"{sign}int{8 * size}": f"<{sign or 'i'}{size}" for sign in ("", "u") for size in (1, 2, 4, 8)
 }
 KINDS = {"image": IMAGES, "label": tuple(INTEGERS)}
-READERS = 8  # threads: many small reads, which a network's file system makes slow
 MOST_COLUMNS = 1 << 10
 REMEDY = "write the data set again"
 
@@ -64,27 +58,17 @@ def load(where: str, fields: tuple[str, str] | None = None) -> SpanSource:
     if not shards:
         raise SourceError(f"{os.path.join(where, INDEX)}: lists no samples; {REMEDY}")
     taken = [_fields(shard, fields) for shard in shards]
-    with ThreadPoolExecutor(READERS, "fastload-mds") as threads:
-        found = list(threads.map(_attempt, shards, taken))
-    if problems := [str(each) for each in found if isinstance(each, SourceError)]:
-        raise SourceError("\n".join(problems))
-    spans = [each for each in found if not isinstance(each, SourceError)]
-    labels = np.concatenate([label for _, _, label in spans])
-    return SpanSource(
-        where,
-        tuple(shard.path for shard in shards),
-        np.repeat(np.arange(len(shards)), [shard.samples for shard in shards]),
-        np.concatenate([offset for offset, _, _ in spans]),
-        np.concatenate([size for _, size, _ in spans]),
-        labels,
-        nameless(labels),
+    spans = each(
+        [shard.path for shard in shards],
+        lambda number, file: _spans(shards[number], taken[number], file),
     )
+    return joined(where, [shard.path for shard in shards], spans)
 
 
 def _shards(where: str) -> Iterator[Shard]:
     """Raises SourceError."""
     path = os.path.join(where, INDEX)
-    index = _json(path)
+    index = json_of(path, REMEDY, "MDS shards want it beside them")
     listed = index.get("shards") if isinstance(index, dict) else None
     if not isinstance(listed, list):
         raise SourceError(f"{path}: has no list of shards; {REMEDY}")
@@ -98,22 +82,6 @@ def _shards(where: str) -> Iterator[Shard]:
                 f"{path}: shard {number} is not described as MDS {VERSION} does "
                 f"({type(error).__name__}: {error}); {REMEDY}"
             ) from error
-
-
-def _json(path: str) -> Any:
-    try:
-        with open(path, "rb", opener=no_wait) as file:
-            if wrong := limits.too_many(os.fstat(file.fileno()).st_size, limits.METADATA):
-                raise SourceError(f"{path}: is too large ({wrong}); {REMEDY}")
-            return json.loads(file.read())
-    except OSError as error:
-        raise SourceError(
-            f"{path}: cannot be read ({error.strerror or error}); MDS shards want it beside them"
-        ) from error
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, SourceError):
-            raise
-        raise SourceError(f"{path}: is no JSON; {REMEDY}") from error
 
 
 def _shard(where: str, one: Any) -> Shard:
@@ -183,27 +151,11 @@ def _fields(shard: Shard, fields: tuple[str, str] | None) -> Fields:
     return Fields(*found)
 
 
-def _attempt(shard: Shard, fields: Fields) -> tuple[Longs, Longs, Longs] | SourceError:
-    try:
-        with open(shard.path, "rb", opener=no_wait) as file:
-            return _spans(shard, fields, file.fileno())
-    except SourceError as error:
-        return error
-    except OSError as error:
-        return SourceError(
-            f"{shard.path}: cannot be read ({error.strerror or error}); restore it, or make it "
-            "readable"
-        )
-
-
-def _spans(shard: Shard, fields: Fields, file: int) -> tuple[Longs, Longs, Longs]:
-    """Offset and size of each image in bytes, and the labels: int64 [N] each.
-
-    Raises SourceError and OSError.
-    """
+def _spans(shard: Shard, fields: Fields, file: int) -> Spans:
+    """Raises SourceError and OSError."""
     begins = _begins(shard, file)
     differ = [number for number, (_, _, size) in enumerate(shard.columns) if not size]
-    heads = _gathered(shard, file, begins[:-1], WORD.itemsize * len(differ)).view(WORD)
+    heads = gathered(shard.path, file, begins[:-1], WORD.itemsize * len(differ)).view(WORD)
     at, found = begins[:-1] + WORD.itemsize * len(differ), dict[int, tuple[Longs, Longs]]()
     for number, (_, _, fixed) in enumerate(shard.columns):
         size = np.full_like(at, fixed) if fixed else heads[:, differ.index(number)].astype(np.int64)
@@ -221,8 +173,8 @@ def _spans(shard: Shard, fields: Fields, file: int) -> tuple[Longs, Longs, Longs
         sample = int(wrong[0])
         raise SourceError(f"{shard.path}: sample {sample} has an empty image; {REMEDY}")
     kind = np.dtype(INTEGERS[shard.columns[fields.label][1]])
-    values = _gathered(shard, file, found[fields.label][0], kind.itemsize).view(kind)
-    return offset, size, values[:, 0].astype(np.int64)
+    values = gathered(shard.path, file, found[fields.label][0], kind.itemsize).view(kind)
+    return Spans(offset, size, values[:, 0].astype(np.int64))
 
 
 def _begins(shard: Shard, file: int) -> Longs:
@@ -242,12 +194,3 @@ def _begins(shard: Shard, file: int) -> Longs:
     if wrong:
         raise SourceError(f"{shard.path}: {wrong}; {REMEDY}")
     return words[1:]
-
-
-def _gathered(shard: Shard, file: int, offsets: Longs, size: int) -> NDArray[np.uint8]:
-    """uint8 [N, size]: so many bytes from each offset. Raises SourceError."""
-    data = b"".join([os.pread(file, size, offset) for offset in offsets.tolist()])
-    if len(data) != size * len(offsets):
-        raise SourceError(f"{shard.path}: was cut off while it was read; open it again")
-    rows: Array = np.frombuffer(data, np.uint8).reshape(len(offsets), size)
-    return rows
