@@ -2,7 +2,8 @@
 
 index.json lists the chunks, and the types of a sample's leaves. A chunk has the number of samples
 (uint32), where each begins and the last one ends (uint32 [N + 1]), and the samples: the sizes
-(uint32) of the leaves, then the bytes of all. A data set may come from anywhere: every number is
+(uint32) of the leaves, then the bytes of all. Or the samples are empty, and a table of Arrow
+behind them has their values (litdata_table.py). A data set may come from anywhere: every number is
 checked before anything is read by it, and nothing is unpickled.
 Source: Lightning-AI/litData 0.2.76, streaming/writer.py.
 """
@@ -16,6 +17,7 @@ import numpy as np
 
 from fastload.errors import SHOWN, SourceError
 from fastload.files.names import problem, whole_problem
+from fastload.sources import litdata_table
 from fastload.sources.mapped import SpanSource
 from fastload.sources.signatures import check_image
 from fastload.sources.span_files import Spans, each, gathered, joined, json_of, opened
@@ -25,7 +27,6 @@ INDEX, LOADER = "index.json", "PyTreeLoader"
 WORD, LABEL = np.dtype("<u4"), np.dtype("<i8")
 # Types of leaves, those that are taken first. Of "image:jpg" counts what is before the colon
 KINDS = {"image": ("jpeg", "image", "bytes"), "label": ("int",)}
-ARROW = b"LDARW01\0"  # a chunk's last bytes, where a table of Arrow is behind the samples
 MOST_LEAVES, DEEPEST = 1 << 10, 16
 REMEDY = "write the data set again"
 PLAIN = "write it with optimize(…, compression=None) and without encryption"
@@ -75,7 +76,7 @@ def load(where: str, fields: tuple[str, str] | None = None) -> SpanSource:
     chosen = _fields(path, leaves, fields)
     spans = each(
         [chunk.path for chunk in chunks],
-        lambda number, file: _spans(chunks[number], len(leaves), chosen, file),
+        lambda number, file: _spans(chunks[number], leaves, chosen, file),
     )
     first = chunks[0].path
     what = f"{first}: leaf {short(leaves[chosen.image].name)}"
@@ -170,10 +171,14 @@ def _fields(path: str, leaves: list[Leaf], fields: tuple[str, str] | None) -> Fi
     return Fields(*found)
 
 
-def _spans(chunk: Chunk, leaves: int, fields: Fields, file: int) -> Spans:
+def _spans(chunk: Chunk, leaves: list[Leaf], fields: Fields, file: int) -> Spans:
     """Raises SourceError and OSError."""
-    path, heads = chunk.path, WORD.itemsize * leaves
-    begins = _begins(chunk, heads, file)
+    path, heads, begins = chunk.path, WORD.itemsize * len(leaves), _begins(chunk, file)
+    if begins[0] == begins[-1] and litdata_table.is_there(file):
+        names = (leaves[number].name for number in fields)
+        return litdata_table.spans(path, file, chunk.samples, *names)
+    if (np.diff(begins) < heads).any():
+        raise SourceError(f"{path}: has samples that are too small; {REMEDY}")
     sizes = gathered(path, file, begins[:-1], heads).view(WORD).astype(np.int64)
     ends = begins[:-1, None] + heads + np.cumsum(sizes, 1)
     if len(wrong := np.flatnonzero(ends[:, -1] != begins[1:])):
@@ -194,24 +199,16 @@ def _spans(chunk: Chunk, leaves: int, fields: Fields, file: int) -> Spans:
     return Spans(offset[:, fields.image].copy(), size.copy(), values[:, 0].astype(np.int64))
 
 
-def _begins(chunk: Chunk, least: int, file: int) -> Longs:
-    """int64 [N + 1]: where samples begin, and the last one ends; each has `least` bytes or more.
-
-    Raises SourceError and OSError.
-    """
+def _begins(chunk: Chunk, file: int) -> Longs:
+    """int64 [N + 1]: where samples begin, and the last one ends. Raises SourceError and OSError."""
     size, table = os.fstat(file).st_size, WORD.itemsize * (chunk.samples + 2)
     wrong = f"has {size} bytes, want {table} and more" if size < table else ""
     if not wrong:
         words = np.frombuffer(os.pread(file, table, 0), WORD).astype(np.int64)
         if words[0] != chunk.samples:
             wrong = f"has {words[0]} samples, want {chunk.samples}"
-        elif words[1] == words[-1] and os.pread(file, len(ARROW), size - len(ARROW)) == ARROW:
-            raise SourceError(
-                f"{chunk.path}: keeps its samples in a table of Arrow, as LitData does with dicts "
-                "of plain values; write tuples, such as (image, label)"
-            )
-        elif words[1] < table or words[-1] > size or (np.diff(words[1:]) < least).any():
-            wrong = "has samples outside of it, or too small ones"
+        elif words[1] < table or words[-1] > size or (np.diff(words[1:]) < 0).any():
+            wrong = "has samples outside of it, or not in their order"
     if wrong:
         raise SourceError(f"{chunk.path}: {wrong}; {REMEDY}")
     return words[1:]

@@ -123,18 +123,6 @@ def test_bytes_that_are_no_image(tmp_path):
     )
 
 
-def test_samples_in_a_table_of_arrow(tmp_path):
-    """LitData writes only the table's, not the samples'."""
-    table = b"ARROW1 and so on" + struct.pack("<I", 16) + b"LDARW01\0"
-    path = write(
-        tmp_path, {"chunk-0-0.bin": chunk([b"", b""], table)}, [described("chunk-0-0.bin", 2)]
-    )
-    assert refused(path) == (
-        f"{path}/chunk-0-0.bin: keeps its samples in a table of Arrow, as LitData does with dicts "
-        "of plain values; write tuples, such as (image, label)"
-    )
-
-
 @pytest.mark.parametrize(
     ("changed", "error"),
     [
@@ -206,8 +194,7 @@ def test_more_samples_than_the_file_has_bytes_for(tmp_path):
     data = struct.pack("<I", count) + np.full(count + 1, table, "<u4").tobytes()
     path = write(tmp_path, {"chunk-0-0.bin": data}, [described("chunk-0-0.bin", count)])
     assert refused(path) == (
-        f"{path}/chunk-0-0.bin: has samples outside of it, or too small ones; write the data set "
-        "again"
+        f"{path}/chunk-0-0.bin: has samples that are too small; write the data set again"
     )
 
 
