@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from fastload.errors import ConversionError, SourceError
-from fastload.files.patterns import is_pattern
+from fastload.files.patterns import expanded, is_pattern
 from fastload.system.extensions import Row, Table
 
 ARROW = 'pip install "fastload-torch[convert]"'
@@ -56,6 +56,7 @@ class Format(Row):
 
 
 SHARDS, FOLDER, PAIRS, WEBDATASET = "shards", "folder", "pairs", "webdataset"
+TFRECORD, NUMBER = "tfrecord", "[0-9]" * 5
 OWN = (
     Format(
         SHARDS,
@@ -83,6 +84,28 @@ OWN = (
         source="fastload.sources.mds",
         markers=("*.mds",),
         fields=True,
+    ),
+    Format(
+        "litdata",
+        summary="LitData's chunks",
+        source="fastload.sources.litdata",
+        markers=("chunk-*.bin",),
+        fields=True,
+    ),
+    Format(
+        TFRECORD,
+        summary="TFRecords (.tfrecord)",
+        source="fastload.sources.tfrecord",
+        suffixes=(".tfrecord", ".tfrecords", ".tfrecord.gz"),
+        markers=("*.tfrecord", "*.tfrecords", "*.tfrecord.gz", f"*-{NUMBER}-of-{NUMBER}"),
+        fields=True,
+    ),
+    Format(
+        "lmdb",
+        summary="LMDB of images (data.mdb, .lmdb)",
+        source="fastload.sources.lmdb",
+        suffixes=(".lmdb", ".mdb"),
+        markers=("data.mdb",),
     ),
     # Plain tars are opened in place; conversions also read compressed ones, so two records
     Format(
@@ -213,9 +236,16 @@ def source_at(where: str) -> Format | None:
     None: of a file, none; of a folder, a plain one.
     """
     if not os.path.exists(where):
-        return SOURCES[WEBDATASET] if is_pattern(where) else None
+        return _of_pattern(where) if is_pattern(where) else None
     many = (one for one in SOURCES.own.values() if one.many)
     return recognize(where, SOURCES) or next((one for one in many if _is_full_of(one, where)), None)
+
+
+def _of_pattern(where: str) -> Format:
+    """The format of the files that a pattern names. Raises SourceError."""
+    name, records = os.path.basename(expanded(where)[0]), SOURCES[TFRECORD]
+    fits = any(fnmatch.fnmatch(name, marker) for marker in records.markers)
+    return records if fits else SOURCES[WEBDATASET]
 
 
 def _is_full_of(one: Format, where: str) -> bool:

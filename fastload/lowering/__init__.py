@@ -47,8 +47,9 @@ def open(
 
     Args:
         path: A folder of classes, converted shards, an FFCV file (.beton), plain WebDataset
-            tars (a folder of them, one, or "train-{000..146}.tar"), or a format that
-            another distribution adds; with masks, a folder of images. A URL
+            tars (a folder of them, one, or "train-{000..146}.tar"), MDS shards, TFRecords,
+            LitData's chunks, LMDB, or a format that another distribution adds; with masks,
+            a folder of images. A URL
             (s3://, gs://, az://, https://, hf://) is read through a cache on the local
             disk: docs/remote.md.
         transform: None, one fastload op, a list of them, torchvision transforms that
@@ -60,13 +61,13 @@ def open(
         mask_dtype: "uint8" or "int64".
         mask_fill: What is seen beyond a mask, such as 255 to ignore it; None: the op's
             own fill.
-        fields: Of an FFCV file or of MDS shards, the names of the fields with images
-            and with integer labels; None takes the first of each.
+        fields: Of an FFCV file, MDS shards, TFRecords or LitData's chunks, the names of
+            the fields with images and with integer labels; None takes the first of each.
         target: What comes with the images in place of labels: "txt", the text of each
             KEY.txt beside an image; "json", what is in it; or several names, for a
             dictionary of such ("label" is the class number). docs/guides/captions.md.
         format: Its name, where the path does not tell: "shards", "folder", "beton",
-            "mds", "webdataset", or another distribution's.
+            "mds", "litdata", "tfrecord", "lmdb", "webdataset", or another distribution's.
         cache: The folder of the cache; None: in the user's own cache. With a path, that
             is read through the cache, too, as from a slow network file system.
         cache_bytes: Bytes of the disk that the cache may take; None: 100 GiB.

@@ -32,7 +32,7 @@ class Batch(NamedTuple):
     packed: bool
 
 
-class _Metadata:
+class Metadata:
     """FlatBuffers in the bytes of a file."""
 
     def __init__(self, data: Any) -> None:
@@ -67,7 +67,7 @@ class _Metadata:
 
 def batches(data: Any) -> list[Batch]:
     """Of a file, or of a stream. data: bytes-like. Raises ValueError."""
-    metadata = _Metadata(data)
+    metadata = Metadata(data)
     try:
         messages = (
             _of_footer(metadata)
@@ -102,7 +102,7 @@ def check(data: Any, *, compressed: bool, most: int = limits.PARQUET_GROUP) -> i
     return rows
 
 
-def _of_footer(metadata: _Metadata) -> Iterator[tuple[int, int]]:
+def _of_footer(metadata: Metadata) -> Iterator[tuple[int, int]]:
     """Where the metadata and the body of each message begin."""
     size, _ = END.unpack_from(metadata.data, len(metadata.data) - END.size)
     footer = metadata.table(len(metadata.data) - END.size - size)
@@ -111,7 +111,7 @@ def _of_footer(metadata: _Metadata) -> Iterator[tuple[int, int]]:
             yield at + (8 if metadata.number("I", at) == MARK else 4), at + length
 
 
-def _of_stream(metadata: _Metadata) -> Iterator[tuple[int, int]]:
+def _of_stream(metadata: Metadata) -> Iterator[tuple[int, int]]:
     at, end = 0, len(metadata.data)
     while at + 8 <= end:
         mark = 4 * (metadata.number("I", at) == MARK)
@@ -124,7 +124,7 @@ def _of_stream(metadata: _Metadata) -> Iterator[tuple[int, int]]:
         at = body + (metadata.number("Q", field) if field else 0)
 
 
-def _batch(metadata: _Metadata, at: int, body: int) -> Batch | None:
+def _batch(metadata: Metadata, at: int, body: int) -> Batch | None:
     message = metadata.table(at)
     kind = metadata.number("B", field) if (field := metadata.field(message, HEADER_TYPE)) else 0
     if kind not in (IS_DICTIONARY, IS_BATCH):

@@ -18,11 +18,12 @@ import numpy as np
 
 from fastload.errors import SHOWN, SourceError
 from fastload.sources import first_look, span_index
-from fastload.sources.labels import nameless, none
+from fastload.sources.labels import none
 from fastload.sources.mapped import SpanSource
 from fastload.sources.mds_fields import with_fields as with_fields  # noqa: PLC0414  asked of formats
-from fastload.sources.mds_index import INDEX, INTEGERS, READERS, asked_of, shards_of
-from fastload.sources.mds_shards import REMEDY, Shard, gathered, layout
+from fastload.sources.mds_index import INDEX, INTEGERS, asked_of, shards_of
+from fastload.sources.mds_shards import REMEDY, Shard, layout
+from fastload.sources.span_files import READERS, gathered, joined
 from fastload.sources.span_index import Part
 
 IMAGES = ("jpeg", "png", "jpeg_array", "jpegarray", "bytes")  # encoded images as they are
@@ -51,10 +52,8 @@ def load(where: str, fields: tuple[str, str] | None = None) -> SpanSource:
     found = first_look.parts(where, index, asked, partial(_part, listed), READERS)
     paths = tuple(shard.path for shard in shards)
     parts = [found[path] for path in paths]
-    labels = np.concatenate([part.label for part in parts])
     unlabelled = any(fields.label is None for _, fields in listed.values())
-    classes = none(0)[1] if unlabelled else nameless(labels)
-    return SpanSource(where, paths, *first_look.joined(parts), labels, classes)
+    return joined(where, paths, parts, none(0)[1] if unlabelled else None)
 
 
 def _fields(shard: Shard, fields: tuple[str, str] | None) -> Fields:
@@ -99,5 +98,5 @@ def _part(
     if fields.label is None:
         return Part(offset, sizes, np.zeros_like(offset))
     kind = np.dtype(INTEGERS[shard.columns[fields.label][1]])
-    values = gathered(shard, file, found[fields.label][0], kind.itemsize).view(kind)
+    values = gathered(shard.path, file, found[fields.label][0], kind.itemsize).view(kind)
     return Part(offset, sizes, values[:, 0].astype(np.int64))

@@ -13,8 +13,9 @@ from fastload.errors import SourceError
 from fastload.sources import fields, first_look, span_index
 from fastload.sources.fields import Field
 from fastload.sources.mapped import SpanSource
-from fastload.sources.mds_index import INDEX, INTEGERS, READERS, asked_of, shards_of
+from fastload.sources.mds_index import INDEX, INTEGERS, asked_of, shards_of
 from fastload.sources.mds_shards import Shard, layout
+from fastload.sources.span_files import READERS
 from fastload.sources.span_index import Part
 
 FLOATS = {f"float{8 * size}": f"<f{size}" for size in (2, 4, 8)}

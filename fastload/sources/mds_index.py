@@ -11,23 +11,21 @@ import numpy as np
 from fastload import _native
 from fastload.errors import SourceError
 from fastload.files.names import problem, whole_problem
-from fastload.files.opening import no_wait
 from fastload.sources.mds_shards import REMEDY, Shard
-from fastload.system import limits
+from fastload.sources.span_files import json_of
 
 INDEX, VERSION = "index.json", 2
 # Types of integers. "int" has 64 bits
 INTEGERS = {"int": "<i8"} | {
     f"{sign}int{8 * size}": f"<{sign or 'i'}{size}" for sign in ("", "u") for size in (1, 2, 4, 8)
 }
-READERS = 8  # threads: many small reads, which a network's file system makes slow
 MOST_COLUMNS = 1 << 10
 
 
 def shards_of(where: str) -> Iterator[Shard]:
     """Raises SourceError."""
     path = os.path.join(where, INDEX)
-    index = _json(path)
+    index = json_of(path, REMEDY, "MDS shards want it beside them")
     listed = index.get("shards") if isinstance(index, dict) else None
     if not isinstance(listed, list):
         raise SourceError(f"{path}: has no list of shards; {REMEDY}")
@@ -41,22 +39,6 @@ def shards_of(where: str) -> Iterator[Shard]:
                 f"{path}: shard {number} is not described as MDS {VERSION} does "
                 f"({type(error).__name__}: {error}); {REMEDY}"
             ) from error
-
-
-def _json(path: str) -> Any:
-    try:
-        with open(path, "rb", opener=no_wait) as file:
-            if wrong := limits.too_many(os.fstat(file.fileno()).st_size, limits.METADATA):
-                raise SourceError(f"{path}: is too large ({wrong}); {REMEDY}")
-            return json.loads(file.read())
-    except OSError as error:
-        raise SourceError(
-            f"{path}: cannot be read ({error.strerror or error}); MDS shards want it beside them"
-        ) from error
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, SourceError):
-            raise
-        raise SourceError(f"{path}: is no JSON; {REMEDY}") from error
 
 
 def _shard(where: str, one: Any) -> Shard:

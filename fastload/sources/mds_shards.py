@@ -4,10 +4,10 @@ import os
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fastload.errors import SourceError
-from fastload.spec import Array, Longs
+from fastload.sources.span_files import gathered
+from fastload.spec import Longs
 
 WORD = np.dtype("<u4")
 REMEDY = "write the data set again"
@@ -28,7 +28,7 @@ def layout(shard: Shard, file: int, size: int) -> list[tuple[Longs, Longs]]:
     """
     begins = begins_of(shard, file, size)
     differ = [number for number, (_, _, size) in enumerate(shard.columns) if not size]
-    heads = gathered(shard, file, begins[:-1], WORD.itemsize * len(differ)).view(WORD)
+    heads = gathered(shard.path, file, begins[:-1], WORD.itemsize * len(differ)).view(WORD)
     at, found = begins[:-1] + WORD.itemsize * len(differ), list[tuple[Longs, Longs]]()
     for number, (_, _, fixed) in enumerate(shard.columns):
         long = np.full_like(at, fixed) if fixed else heads[:, differ.index(number)].astype(np.int64)
@@ -60,12 +60,3 @@ def begins_of(shard: Shard, file: int, size: int) -> Longs:
     if wrong:
         raise SourceError(f"{shard.path}: {wrong}; {REMEDY}")
     return words[1:]
-
-
-def gathered(shard: Shard, file: int, offsets: Longs, size: int) -> NDArray[np.uint8]:
-    """uint8 [N, size]: so many bytes from each offset. Raises SourceError."""
-    data = b"".join([os.pread(file, size, offset) for offset in offsets.tolist()])
-    if len(data) != size * len(offsets):
-        raise SourceError(f"{shard.path}: was cut off while it was read; open it again")
-    rows: Array = np.frombuffer(data, np.uint8).reshape(len(offsets), size)
-    return rows

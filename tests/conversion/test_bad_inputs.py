@@ -198,7 +198,8 @@ def test_odd_file_names(tools, tmp_path):
                 "{root}: is of no known kind (want fastload's shards, FFCV file (.beton), "
                 "tars of WebDataset or of a folder (.tar, .tar.gz), zip of a folder (.zip), "
                 "Parquet or Arrow tables (.parquet, .arrow), list of files (.csv, .jsonl), images/ "
-                "and masks/, folder of classes, MosaicML Streaming's shards (MDS)); give one of "
+                "and masks/, folder of classes, MosaicML Streaming's shards (MDS), LitData's "
+                "chunks, TFRecords (.tfrecord), LMDB of images (data.mdb, .lmdb)); give one of "
                 "these"
             ),
         ),

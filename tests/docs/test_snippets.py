@@ -4,6 +4,7 @@ test or says beside itself why not.
 
 import io
 import re
+import struct
 import tarfile
 from contextlib import closing
 from pathlib import Path
@@ -15,9 +16,15 @@ from PIL import Image
 from tests.conftest import TREE
 from tests.docs.test_tutorial import environment
 from tests.docs.walk import Walker, steps
+from tests.sources import litdata_files, lmdb_files, tfrecord_files
 from tests.unit import mds_files
 
 DOCS = TREE / "docs"
+# Guides of formats that are opened in place
+FORMATS = [
+    DOCS / "migrate" / f"{name}.md"
+    for name in ("webdataset", "streaming", "litdata", "tfrecord", "lmdb")
+]
 GUIDES = sorted((DOCS / "guides").glob("*.md"))
 RUNNING = [
     page
@@ -31,8 +38,7 @@ RUNNING = [
         DOCS / "errors.md",
         DOCS / "progressive.md",
         DOCS / "images.md",
-        DOCS / "migrate" / "webdataset.md",
-        DOCS / "migrate" / "streaming.md",
+        *FORMATS,
     )
     if any(not step.mark for step in steps(page.read_text()))
 ]
@@ -46,14 +52,15 @@ PAGES = [
     TREE / "README.md",
     *sorted(DOCS.glob("*.md")),
     *GUIDES,
-    DOCS / "migrate" / "webdataset.md",
-    DOCS / "migrate" / "streaming.md",
+    *FORMATS,
 ]
 
 
 @pytest.fixture
 def here(folder: Path, tmp_path: Path) -> Path:
-    """A folder with photo.jpg, data, tars, captions, mds/train, pairs/images and pairs/masks."""
+    """A folder with photo.jpg, data, tars, captions, pairs/images, pairs/masks, mds/train and its
+    like.
+    """
     Image.effect_mandelbrot((400, 300), (-2, -1, 1, 1), 50).convert("RGB").save(
         tmp_path / "photo.jpg"
     )
@@ -69,18 +76,32 @@ def here(folder: Path, tmp_path: Path) -> Path:
     _tar(folder, tmp_path / "tars" / "train-000000.tar", {"cls": "{}"})
     beside = {"txt": "A picture of class {}.", "json": '{{"similarity": 0.25}}'}
     _tar(folder, tmp_path / "captions" / "00000.tar", beside)
-    columns = (("image", "jpeg", None), ("label", "uint8", 1))
-    samples = [
-        (path.read_bytes(), bytes([int(path.parent.name[-1])]))
-        for path in sorted(Path(folder).rglob("*.jpg"))
-    ]
-    (tmp_path / "mds").mkdir()
-    mds_files.write(
-        tmp_path / "mds" / "train",
-        {"shard.00000.mds": mds_files.shard(samples, columns)},
-        [mds_files.described("shard.00000.mds", len(samples), columns)],
-    )
+    write_formats(tmp_path, sorted(Path(folder).rglob("*.jpg")))
     return tmp_path
+
+
+def write_formats(where: Path, paths: list[Path]) -> None:
+    """The images in mds/train, litdata/train, tfrecord/train and lmdb/train."""
+    samples = [(path.read_bytes(), int(path.parent.name[-1])) for path in paths]
+    columns = (("image", "jpeg", None), ("label", "uint8", 1))
+    (where / "mds").mkdir()
+    shard = mds_files.shard([(image, bytes([label])) for image, label in samples], columns)
+    listed = mds_files.described("shard.00000.mds", len(samples), columns)
+    mds_files.write(where / "mds" / "train", {"shard.00000.mds": shard}, [listed])
+    items = [litdata_files.item((image, struct.pack("<q", label))) for image, label in samples]
+    name = "chunk-0-0.bin"
+    listed = litdata_files.described(name, len(items))
+    chunk = litdata_files.chunk(items)
+    litdata_files.write(where / "litdata" / "train", {name: chunk}, [listed])
+    examples = [
+        tfrecord_files.example({"image/encoded": image, "image/class/label": label})
+        for image, label in samples
+    ]
+    tfrecord_files.write(where / "tfrecord" / "train" / "train-00000-of-00001", examples)
+    pairs = dict[bytes, bytes]()
+    for number, (image, label) in enumerate(samples):
+        pairs |= {b"image-%09d" % number: image, b"label-%09d" % number: b"%d" % label}
+    lmdb_files.write(where / "lmdb" / "train", pairs)
 
 
 def _tar(folder: Path, out: Path, beside: dict[str, str]) -> None:

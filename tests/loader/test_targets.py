@@ -102,7 +102,8 @@ def test_columns_of_mds(mds):
         "jpeg_array, jpegarray or a number); fastload unpickles nothing"
     )
     assert refused(mds, "cls") == (
-        f"{mds}: has no 'cls' beside its images (has jpg, txt, json, score, pickled); correct target"
+        f"{mds}: has no 'cls' beside its images (has jpg, txt, json, score, pickled); correct "
+        "target"
     )
 
 

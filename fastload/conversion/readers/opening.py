@@ -72,6 +72,9 @@ def match(where: str, choice: Choice = ANYTHING) -> Match:
     """What lies there, whose folder of the split is known. Raises SourceError, UsageError."""
     if not os.path.exists(where):
         if is_pattern(where) and choice.format in (None, formats.WEBDATASET):
+            one = formats.source_at(where)
+            if one and one.name not in READERS:
+                return _whole(one, where)
             return Match(READERS[formats.WEBDATASET], where, tuple(expanded(where)))
         raise SourceError(f"{where}: does not exist; check the path")
     if choice.format is not None:

@@ -1,0 +1,83 @@
+"""What the sources share whose samples are spans of a few large files.
+
+A data set may come from anywhere, so every number is checked before anything is read by it.
+"""
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastload.errors import SourceError
+from fastload.files.opening import no_wait
+from fastload.sources import first_look
+from fastload.sources.labels import nameless
+from fastload.sources.mapped import SpanSource
+from fastload.sources.span_index import Part
+from fastload.spec import Array, Longs
+from fastload.system import limits
+
+READERS = 8  # threads: many small reads, which a network's file system makes slow
+Found = TypeVar("Found")
+
+
+def opened(
+    path: str,
+    read: Callable[[int], Found],
+    remedy: str = "restore it, or make it readable",
+) -> Found:
+    """What `read` gives for the open file. Raises SourceError."""
+    try:
+        with open(path, "rb", buffering=0, opener=no_wait) as file:
+            return read(file.fileno())
+    except OSError as error:
+        raise SourceError(
+            f"{path}: cannot be read ({error.strerror or error}); {remedy}"
+        ) from error
+
+
+def joined(
+    where: str,
+    paths: Sequence[str],
+    parts: Sequence[Part],
+    classes: tuple[str, ...] | None = None,
+) -> SpanSource:
+    """The samples of all files, of which there is one at least."""
+    labels = np.concatenate([part.label for part in parts])
+    return SpanSource(
+        where,
+        tuple(paths),
+        *first_look.joined(parts),
+        labels,
+        nameless(labels) if classes is None else classes,
+    )
+
+
+def json_of(path: str, remedy: str, lacking: str) -> Any:
+    """What the JSON in a data set's index says. lacking: the remedy where it cannot be read.
+
+    Raises SourceError.
+    """
+
+    def read(file: int) -> Any:
+        size = os.fstat(file).st_size
+        if wrong := limits.too_many(size, limits.METADATA):
+            raise SourceError(f"{path}: is too large ({wrong}); {remedy}")
+        try:
+            return json.loads(os.pread(file, size, 0))
+        except (ValueError, RecursionError) as error:
+            raise SourceError(f"{path}: is no JSON; {remedy}") from error
+
+    return opened(path, read, lacking)
+
+
+def gathered(path: str, file: int, offsets: Longs, size: int) -> NDArray[np.uint8]:
+    """uint8 [N, size]: so many bytes from each offset. Raises SourceError."""
+    data = b"".join([os.pread(file, size, offset) for offset in offsets.tolist()])
+    if len(data) != size * len(offsets):
+        raise SourceError(f"{path}: was cut off while it was read; open it again")
+    rows: Array = np.frombuffer(data, np.uint8).reshape(len(offsets), size)
+    return rows
