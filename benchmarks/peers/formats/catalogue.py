@@ -38,4 +38,23 @@ FORMATS = (
              packages=("mosaicml-streaming==0.13.0",)),
         _ours("mds", SEEK),
     ),
+    Format(
+        "litdata",
+        Peer("litdata", "LitData", "formats.litdatas", "local chunks, shuffled",
+             packages=("litdata==0.2.76",)),
+        _ours("litdata", SEEK),
+    ),
+    Format(
+        "tfrecord",
+        Peer("tfrecord", "tfrecord, PyTorch", "formats.tfrecords",
+             "its own index, a buffer of 1,000", packages=("tfrecord==1.14.6",)),
+        _ours("tfrecord", SEEK),
+    ),
+    Format(
+        "lmdb",
+        Peer("lmdb", "lmdb, PyTorch's DataLoader", "formats.lmdbs",
+             "a Dataset over image-KEY and label-KEY, persistent workers",
+             packages=("lmdb==3.0.0",)),
+        _ours("lmdb", SEEK),
+    ),
 )  # fmt: skip
