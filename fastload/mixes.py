@@ -19,6 +19,7 @@ from fastload.sources.mixed import Mixed, Phase, Recipe, with_one_list_of_classe
 
 Part: TypeAlias = str | os.PathLike[str] | Dataset
 Weights: TypeAlias = Mapping[str, float] | Sequence[float]
+MOST_PARTS = 1 << 16
 BY, UNTIL = ("weights", "epochs"), ("first", "all")
 
 
@@ -178,6 +179,8 @@ def _weight_problems(where: str, names: Sequence[str], weights: Sequence[object]
         or not isfinite(weight)
     ]:  # fmt: skip
         return wrong
+    if len(names) > MOST_PARTS:
+        return [f"{where} has {len(names)} parts, want at most {MOST_PARTS}"]
     if not any(weights):
         return [f"{where} has no weight above 0 (got {len(weights)} parts); give one"]
     return []

@@ -103,7 +103,7 @@ class Mixture:
         key = (seed + (first + number + 1) * STEP) % (1 << 64)
         part = sorted_parts[rng.permute(np.arange(end - begin), end - begin, key, epoch)]
         # Of each part's draws in the block, which one this is
-        order = np.argsort(part, kind="stable")
+        order = np.argsort(part.astype(np.uint16), kind="stable")  # a radix sort
         rank = np.empty_like(part)
         rank[order] = np.arange(len(part)) - np.repeat(np.cumsum(own) - own, own)
         return _Block(part, rank + np.array(before)[part])

@@ -18,9 +18,9 @@ from fastload import _native
 from fastload.errors import SHOWN, SampleError, SourceError, sample_error
 from fastload.sources.base import Source
 from fastload.spec import Longs
+from fastload.system import limits
 
 LABEL = "label"  # the class numbers, among several fields
-LARGEST = 16 << 20  # bytes of one value
 NUMBERS = "number"  # start of the kinds of numbers: "number <i8"
 
 
@@ -99,6 +99,15 @@ def target_of(given: str | Sequence[str]) -> Target:
 def known(source: Source) -> tuple[Field, ...]:
     """Those that the data set was opened with."""
     return getattr(source, "fields", ())
+
+
+def checked(where: str, field: Field) -> Field:
+    """The same. Raises SourceError for values that are too large to be read."""
+    if wrong := limits.too_many(int(field.size.max(initial=0)), limits.SAMPLE):
+        raise SourceError(
+            f"{where}: a value of {field.name!r} is too large ({wrong}); leave it out"
+        )
+    return field
 
 
 def joined(parts: Sequence[Sequence[Field]]) -> tuple[Field, ...]:

@@ -28,7 +28,10 @@ def with_fields(source: SpanSource, names: Sequence[str]) -> SpanSource:
     shards = [shard for shard in shards_of(source.where) if shard.samples]
     if tuple(shard.path for shard in shards) != source.paths:
         raise SourceError(f"{source.where}: {INDEX} changed since it was read; open it again")
-    return replace(source, fields=tuple(_field(source, shards, name) for name in names))
+    return replace(
+        source,
+        fields=tuple(fields.checked(source.where, _field(source, shards, name)) for name in names),
+    )
 
 
 def _field(source: SpanSource, shards: Sequence[Shard], name: str) -> Field:

@@ -121,7 +121,8 @@ def with_fields(source: ShardSource, names: Sequence[str]) -> ShardSource:
         if (size < 0).any():
             first = source.name(int(np.argmax(size < 0)))
             raise fields.incomplete(source.where, name, size < 0, first)
-        found.append(Field(name, fields.of_suffix(name), offset, size, checksum))
+        kind = fields.of_suffix(name)
+        found.append(fields.checked(source.where, Field(name, kind, offset, size, checksum)))
     return replace(source, fields=tuple(found))
 
 

@@ -186,6 +186,7 @@ def test_an_order_is_wanted(roots):
 
 WRONG = [
     ({}, {}, "mix: parts has no weight above 0 (got 0 parts); give one"),
+    ({str(n): 1 for n in range(65_537)}, {}, "mix: parts has 65537 parts, want at most 65536"),
     ({"one": 0}, {}, "mix: parts has no weight above 0 (got 1 parts); give one"),
     ({"one": -1}, {}, "mix: parts has weight -1 for one, want a number from 0"),
     ({"one": float("nan")}, {}, "mix: parts has weight nan for one, want a number from 0"),
