@@ -10,7 +10,15 @@ from pathlib import Path
 import pytest
 
 # test_snippets.py runs the guide that has commands too.
-WALKED = {"README.md", "litdata.md", "lmdb.md", "streaming.md", "tfrecord.md", "webdataset.md"}
+WALKED = {
+    "README.md",
+    "energon.md",
+    "litdata.md",
+    "lmdb.md",
+    "streaming.md",
+    "tfrecord.md",
+    "webdataset.md",
+}
 GUIDES = sorted((Path(__file__).parents[2] / "docs" / "migrate").glob("*.md"))
 BLOCK = re.compile(
     r"(?:<!-- needs: (?P<needs>[\w, ]+) -->\n)?```python\n(?P<code>.*?)```", re.DOTALL

@@ -23,7 +23,7 @@ DOCS = TREE / "docs"
 # Guides of formats that are opened in place
 FORMATS = [
     DOCS / "migrate" / f"{name}.md"
-    for name in ("webdataset", "streaming", "litdata", "tfrecord", "lmdb")
+    for name in ("webdataset", "energon", "streaming", "litdata", "tfrecord", "lmdb")
 ]
 GUIDES = sorted((DOCS / "guides").glob("*.md"))
 RUNNING = [
