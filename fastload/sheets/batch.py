@@ -57,6 +57,7 @@ class Shown:
     size: tuple[int, int]  # of the original: height, width; px
     original: Image.Image  # small, with the crops' outlines
     views: tuple[View, ...]
+    target: str = ""  # what comes in place of the label, such as a caption
 
     @property
     def image(self) -> Image.Image:
@@ -80,6 +81,7 @@ class Shown:
             "label": self.label,
             "class": self.class_name,
             "size_px": list(self.size),
+            **({"target": self.target} if self.target else {}),
         }
         logs = [[line.as_dict() for line in view.log] for view in self.views]
         return {**facts, "log": logs[0]} if len(logs) == 1 else {**facts, "views": logs}
@@ -152,7 +154,15 @@ class Batches:
             size,
             small,
             tuple(views),
+            self._target(sample),
         )
+
+    def _target(self, sample: int) -> str:
+        """Raises SampleError."""
+        if self.plan.target is None:
+            return ""
+        value = self.plan.target.of_one(self.plan.source, sample)
+        return value if isinstance(value, str) else repr(value)
 
     def records(self, work: Work, sizes: list[tuple[int, int]]) -> list[Array]:
         """Each step's records [N, …] in the first view; sizes: height and width of each original,

@@ -15,6 +15,7 @@ from fastload.sheets.batch import Batches, Shown
 from fastload.sheets.layout import Card, Sheet, fitted
 
 LARGEST = 256  # px, longer side of an image on the sheet
+LETTERS = 80  # of a caption
 MOST_IMAGES = 256
 
 
@@ -105,12 +106,19 @@ def show(
     return Picture(Sheet("fastload.show", notes, cards(shown)))
 
 
+def short(text: str) -> str:
+    """In one line, of so many letters."""
+    line = " ".join(text.split())
+    return line if len(line) <= LETTERS else f"{line[: LETTERS - 1]}…"
+
+
 def cards(shown: Iterable[Shown]) -> tuple[Card, ...]:
     """One for each sample: its original, its views, what was drawn."""
     out = []
     for one in shown:
         height, width = one.size
-        about = f"{one.class_name} (label {one.label}), sample {one.sample}, {height}x{width} px"
+        what = short(one.target) if one.target else f"{one.class_name} (label {one.label})"
+        about = f"{what}, sample {one.sample}, {height}x{width} px"
         pictures = (one.original, *(fitted(view.image, LARGEST) for view in one.views))
         out.append(Card(os.path.basename(one.name), about, pictures, one.lines))
     return tuple(out)

@@ -213,6 +213,15 @@ def test_where_they_lie_is_kept(tars, monkeypatch):
     assert fastload.open(tars, OPS, target="txt")[5][1] == caption(5)
 
 
+def test_a_sheet_has_the_captions(where):
+    cards = fastload.show(loader(fastload.open(where, OPS, target="txt")), 4).contents.cards
+    numbers = [int(card.subtitle.split("sample ")[1].split(",")[0]) for card in cards]
+    assert len(numbers) == 4
+    for number, card in zip(numbers, cards, strict=True):
+        text = " ".join(caption(number).split())  # in one line
+        assert card.subtitle.startswith(f"{text}, sample {number}, ")
+
+
 def test_explain_names_it(where):
     lines = loader(fastload.open(where, OPS, target=("txt", "json"))).explain().split("\n")
     assert "  target  txt, json, in place of labels" in lines
