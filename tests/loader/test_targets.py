@@ -1,54 +1,30 @@
 """`fastload.open(…, target=)`: captions, JSON and numbers beside the images, in place of labels."""
 
-import json
 import os
 import pickle
 import tarfile
 
-import numpy as np
 import pytest
 import torch
 from torch.utils.data import ConcatDataset, Subset
 
 import fastload
-from fastload import transforms as T
 from fastload.conversion import job
-from fastload.errors import PipelineError, SampleError, SourceError
+from fastload.errors import PipelineError
 from fastload.sources import tar_members
-from fastload.system import limits
-from tests.conftest import encoded, textured
 from tests.loader.resume_helpers import check_every_step, digest
+from tests.loader.target_helpers import (
+    COUNT,
+    OPS,
+    caption,
+    facts,
+    loader,
+    members,
+    refused,
+    write,
+    write_mds,
+)
 from tests.sources.tar_helpers import put
-from tests.unit import mds_files
-
-COUNT = 14
-OPS = [T.RandomResizedCrop((20, 28)), T.ToImage()]
-
-
-def caption(number):
-    return f"a picture of { {0: 'Zürich', 1: '猫', 2: ''}.get(number % 3) } no. {number}"
-
-
-def facts(number):
-    return {"caption": caption(number), "aesthetic": number / 7, "tags": ["x"] * (number % 3)}
-
-
-def members(numbers, lacking=()):
-    for number in numbers:
-        yield f"{number:05}.jpg", encoded(textured(40 + number, 60, number))
-        if number not in lacking:
-            yield f"{number:05}.txt", caption(number).encode()
-        yield f"{number:05}.json", json.dumps(facts(number)).encode()
-        yield f"{number:05}.cls", str(number % 4).encode()
-        yield f"{number:05}.vector.npy", bytes([number]) * 5
-
-
-def write(root, **named):
-    root.mkdir()
-    for first in range(0, COUNT, 5):
-        numbers = range(first, min(first + 5, COUNT))
-        put(root / f"{first:03}.tar", members(numbers, **named), tarfile.GNU_FORMAT)
-    return str(root)
 
 
 @pytest.fixture(scope="module")
@@ -65,25 +41,7 @@ def shards(tars, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def mds(tmp_path_factory):
-    """Without a label, as caption data sets are."""
-    columns = (
-        ("jpg", "bytes", None), ("txt", "str", None), ("json", "json", None),
-        ("score", "float32", 4), ("pickled", "pkl", None),
-    )  # fmt: skip
-    root, shards = tmp_path_factory.mktemp("targets") / "mds", {}
-    listed = []
-    for first in range(0, COUNT, 5):
-        samples = [
-            (
-                encoded(textured(40 + n, 60, n)), caption(n).encode(),
-                json.dumps(facts(n)).encode(), np.float32(n / 2).tobytes(), b"x",
-            )
-            for n in range(first, min(first + 5, COUNT))
-        ]  # fmt: skip
-        name = f"shard.{first:05}.mds"
-        shards[name] = mds_files.shard(samples, columns)
-        listed.append(mds_files.described(name, len(samples), columns))
-    return str(mds_files.write(root, shards, listed))
+    return write_mds(tmp_path_factory.mktemp("targets") / "mds")
 
 
 def test_columns_of_mds(mds):
@@ -111,11 +69,6 @@ def test_columns_of_mds(mds):
 @pytest.fixture(scope="module", params=["tars", "shards"])
 def where(request):
     return request.getfixturevalue(request.param)
-
-
-def loader(data, batch_size=4, **named):
-    settings = {"shuffle": True, "seed": 2, "num_workers": 1} | named
-    return fastload.DataLoader(data, batch_size, **settings)
 
 
 def labelled(where, **named):
@@ -225,84 +178,3 @@ def test_a_sheet_has_the_captions(where):
 def test_explain_names_it(where):
     lines = loader(fastload.open(where, OPS, target=("txt", "json"))).explain().split("\n")
     assert "  target  txt, json, in place of labels" in lines
-
-
-def refused(where, target):
-    with pytest.raises(SourceError) as error:
-        fastload.open(where, OPS, target=target)
-    return str(error.value)
-
-
-def test_what_is_not_there(where, folder, tmp_path):
-    text = refused(where, "png")
-    assert text.startswith(f"{where}: has no 'png' beside its images (has ")
-    assert text.endswith("); correct target")
-    assert "'txt'" not in text
-    assert "txt" in text
-    assert refused(folder, "txt") == (
-        f"{folder}: of folder of classes nothing but labels is read (target is txt); run fastload "
-        f"convert {folder} DST, and open DST"
-    )
-    lacking = write(tmp_path / "lacking", lacking={4, 11})
-    assert refused(lacking, "txt") == (
-        f"{lacking}: 2 of 14 samples have no 'txt' (first {lacking}/000.tar:00004.jpg); leave "
-        "these samples out, or correct target"
-    )
-
-
-@pytest.mark.parametrize("target", ["", [], [1], ["txt", ""]])
-def test_targets_that_name_nothing(where, target):
-    assert refused(where, target) == (
-        f"target is {target!r}, want a name, or several; such as 'txt'"
-    )
-
-
-def test_values_that_would_fill_the_memory(tars, monkeypatch):
-    fastload.open(tars, OPS, target="json")  # what the headers say is kept
-    largest = max(len(json.dumps(facts(n))) for n in range(COUNT))
-    monkeypatch.setattr(limits, "SAMPLE", largest - 1)
-    assert refused(tars, "json") == (
-        f"{tars}: a value of 'json' is too large (got {largest} bytes, want at most "
-        f"{largest - 1}); leave it out"
-    )
-
-
-def test_pickles_are_refused(where, tmp_path):
-    root = tmp_path / "pickled"
-    root.mkdir()
-    files = [("0.jpg", encoded(textured(40, 60, 1))), ("0.pkl", b"x"), ("0.cls", b"0")]
-    put(root / "0.tar", files, tarfile.GNU_FORMAT)
-    assert refused(str(root), "pkl") == (
-        f"{root}: 'pkl' is pickled, and fastload never unpickles; write it as JSON or text"
-    )
-
-
-def test_damaged_values(tmp_path):
-    root = tmp_path / "damaged"
-    root.mkdir()
-    files = [
-        ("0.jpg", encoded(textured(40, 60, 1))), ("0.txt", b"\xff"), ("0.json", b"{"),
-        ("0.deep.json", b"[" * 100_000),
-    ]  # fmt: skip
-    put(root / "0.tar", files, tarfile.GNU_FORMAT)
-    for target, why in (
-        ("txt", "is no UTF-8 ("),
-        ("json", "is no JSON ("),
-        ("deep.json", "is no "),
-    ):
-        data = fastload.open(str(root), OPS, target=target)
-        with pytest.raises(SampleError) as error:
-            next(iter(loader(data, 1)))
-        text = str(error.value)
-        assert text.startswith(f"{root}/0.tar:0.jpg, {target}, sample 0: {why}")
-        assert text.endswith("; restore it")
-        assert "\n" not in text
-
-
-def test_what_does_not_go_with_a_target(where, folder):
-    data = fastload.open(where, OPS, target="txt")
-    with pytest.raises(PipelineError, match="the data set makes other targets than labels"):
-        loader(data, mix=T.MixUp(num_classes=4))
-    with pytest.raises(PipelineError) as error:
-        fastload.open(folder, OPS, masks=folder, target="txt")
-    assert str(error.value) == "masks: come in place of labels, as target does; leave one out"
