@@ -18,9 +18,9 @@ from fastload import _native
 from fastload.errors import SHOWN, SampleError, SourceError, sample_error
 from fastload.sources.base import Source
 from fastload.spec import Longs
+from fastload.system import limits
 
 LABEL = "label"  # the class numbers, among several fields
-LARGEST = 16 << 20  # bytes of one value
 LONGEST_VARINT = 10  # bytes
 NUMBERS = "number"  # start of the kinds of numbers: "number <i8"
 VARINT = "varint"  # an int64 of protobuf: its size tells nothing of its type
@@ -150,6 +150,8 @@ def values(source: Source, field: Field, samples: Longs) -> Any:
     at, size = field.offset[samples].tolist(), field.size[samples].tolist()
     data = []
     for number, place in enumerate(zip(file, at, size, strict=True)):
+        if wrong := limits.too_many(place[2], limits.SAMPLE):
+            raise _wrong(source, field, samples, number, f"is too large ({wrong})")
         try:
             data.append(files.read(*place))
         except OSError as error:

@@ -11,6 +11,7 @@ import fastload
 from fastload import transforms as T
 from fastload.errors import SampleError, SourceError
 from fastload.sources import fields, lmdb_tree, span_index
+from fastload.system import limits
 from tests.sources import litdata_files, lmdb_files, tfrecord_files
 from tests.sources.beside_files import (
     COUNT,
@@ -224,3 +225,14 @@ def test_a_database_that_changed(tmp_path, monkeypatch):
 
     monkeypatch.setattr(lmdb_tree, "entries", moved)
     assert refused(where, "txt") == f"{where}: changed since it was read; open it again"
+
+
+def test_values_that_are_too_large(tmp_path, monkeypatch):
+    data = fastload.open(lmdb(tmp_path), OPS, target="raw")
+    monkeypatch.setattr(limits, "SAMPLE", 5)
+    assert data[5][1] == bytes([5]) * 5
+    with pytest.raises(SampleError) as error:
+        data[6]
+    assert "raw, sample 6: is too large (got 6 bytes, want at most 5); restore it" in str(
+        error.value
+    )
