@@ -1,7 +1,7 @@
 """What lies beside the images and comes with them in place of labels: captions, JSON, numbers,
 bytes.
 
-A value lies in the same file as its image: in a tar, a shard of fastload's or of MosaicML's.
+A value lies in the same file as its image: in a tar, a shard, a chunk, a record, a database.
 """
 
 import json
@@ -21,11 +21,23 @@ from fastload.spec import Longs
 from fastload.system import limits
 
 LABEL = "label"  # the class numbers, among several fields
+LONGEST_VARINT = 10  # bytes
 NUMBERS = "number"  # start of the kinds of numbers: "number <i8"
+VARINT = "varint"  # an int64 of protobuf: its size tells nothing of its type
 
 
 def _text(data: bytes) -> str:
     return data.decode()
+
+
+def _varint(data: bytes) -> int:
+    """Raises ValueError."""
+    if not data or data[-1] > 0x7F or min(data[:-1], default=0x80) < 0x80:
+        raise ValueError(f"{data[:LONGEST_VARINT].hex(' ') or 'nothing'}")
+    value = sum((byte & 0x7F) << 7 * number for number, byte in enumerate(data[:LONGEST_VARINT]))
+    if len(data) > LONGEST_VARINT or value >= 1 << 64:
+        raise ValueError("it is too long")
+    return value - (value >> 63 << 64)
 
 
 KINDS: Mapping[str, tuple[str, Callable[[bytes], object]]] = MappingProxyType(
@@ -33,6 +45,7 @@ KINDS: Mapping[str, tuple[str, Callable[[bytes], object]]] = MappingProxyType(
         "text": ("UTF-8", _text),
         "json": ("JSON", json.loads),
         "bytes": ("bytes", bytes),
+        VARINT: ("number", _varint),
     }
 )
 OF_SUFFIX = {"txt": "text", "text": "text", "caption": "text", "json": "json"}
@@ -44,7 +57,7 @@ class Field:
 
     Args:
         name: As the user asks for it.
-        kind: "text", "json", "bytes", or "number" and NumPy's name of its type.
+        kind: "text", "json", "bytes", "varint", or "number" and NumPy's name of its type.
         offset: int64, bytes, in the file that the sample's image is in.
         size: int64, bytes.
         checksum: uint64, XXH3-64; None where it is not known.
@@ -101,15 +114,6 @@ def known(source: Source) -> tuple[Field, ...]:
     return getattr(source, "fields", ())
 
 
-def checked(where: str, field: Field) -> Field:
-    """The same. Raises SourceError for values that are too large to be read."""
-    if wrong := limits.too_many(int(field.size.max(initial=0)), limits.SAMPLE):
-        raise SourceError(
-            f"{where}: a value of {field.name!r} is too large ({wrong}); leave it out"
-        )
-    return field
-
-
 def joined(parts: Sequence[Sequence[Field]]) -> tuple[Field, ...]:
     """Of several data sets, one after the other: the fields that all of them have."""
     out = []
@@ -146,6 +150,8 @@ def values(source: Source, field: Field, samples: Longs) -> Any:
     at, size = field.offset[samples].tolist(), field.size[samples].tolist()
     data = []
     for number, place in enumerate(zip(file, at, size, strict=True)):
+        if wrong := limits.too_many(place[2], limits.SAMPLE):
+            raise _wrong(source, field, samples, number, f"is too large ({wrong})")
         try:
             data.append(files.read(*place))
         except OSError as error:
@@ -161,7 +167,7 @@ def values(source: Source, field: Field, samples: Longs) -> Any:
             out.append(decoded(one))
         except (ValueError, RecursionError) as error:
             raise _wrong(source, field, samples, number, f"is no {what} ({error})") from error
-    return out
+    return torch.tensor(out, dtype=torch.int64) if field.kind == VARINT else out
 
 
 def _check(source: Source, field: Field, samples: Longs, data: Sequence[bytes]) -> None:

@@ -1,26 +1,24 @@
 """LMDB databases of encoded images, read where they lie, without that library.
 
 Large values lie in one piece in the file, so an image is a span of it (lmdb_tree.py). What the keys
-mean, nothing in the file tells; three ways are clear, and others are refused:
-
-    image-KEY (or image_KEY), and label-KEY       the label is text: a number, or a class's name
-    KEY.jpg (or another image), and KEY.cls       likewise
-    CLASS/NAME                                    each class is what is before the slash
+mean, nothing in the file tells; some ways are clear (lmdb_keys.py), and others are refused.
 
 The file is not locked: nobody is to write to it meanwhile. Nothing is unpickled.
 """
 
 import os
-import re
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from fastload.errors import SourceError
-from fastload.files.names import check_keys, shown, whole_problem
+from fastload.files.names import check_keys, is_pickled, whole_problem
+from fastload.sources import fields, lmdb_keys, span_files
 from fastload.sources import labels as labelling
-from fastload.sources import lmdb_tree, span_files
+from fastload.sources.fields import Field
+from fastload.sources.lmdb_keys import REMEDY, Found, unlabelled
+from fastload.sources.lmdb_keys import text as text_of
 from fastload.sources.lmdb_tree import Entry
 from fastload.sources.mapped import SpanSource
 from fastload.sources.signatures import check_image
@@ -28,23 +26,7 @@ from fastload.sources.span_index import Part
 from fastload.spec import Longs
 
 FILE = "data.mdb"
-PAIRED = re.compile(rb"(?:image|img)([-_:].+)", re.DOTALL)
-NAMED = re.compile(rb"(.+)\.(?:jpe?g|png|webp|bmp|gif|tiff?|ppm|pgm)", re.DOTALL | re.IGNORECASE)
-# Keys that tell about a database and have no image
-BESIDE = re.compile(rb"__.*|num[-_]samples|length|len|size|keys|classes|meta(data)?", re.DOTALL)
 LONGEST_LABEL = 1 << 12  # bytes
-REMEDY = (
-    "write image-KEY and label-KEY, KEY.jpg and KEY.cls, or CLASS/NAME, with the bytes of image "
-    "files as values"
-)
-Found = Mapping[bytes, Entry]
-
-
-class Pair(NamedTuple):
-    """The key of an image, and that of its label."""
-
-    image: bytes
-    label: bytes
 
 
 def load(where: str) -> SpanSource:
@@ -53,44 +35,72 @@ def load(where: str) -> SpanSource:
     return span_files.opened(path, lambda file: _source(where, path, file))
 
 
+def with_fields(source: SpanSource, names: Sequence[str]) -> SpanSource:
+    """The same data set, with the values under these keys beside its images': `txt-KEY` beside
+    `image-KEY`, `KEY.txt` beside `KEY.jpg`.
+
+    Raises SourceError.
+    """
+    if pickled := [name for name in names if is_pickled(f"x.{name}")]:
+        raise SourceError(
+            f"{source.where}: {pickled[0]!r} is pickled, and fastload never unpickles; write it as "
+            "JSON or text"
+        )
+    (path,) = source.paths
+    found = span_files.opened(path, lambda file: lmdb_keys.found(path, file))
+    images, layout = lmdb_keys.images(path, found)
+    offset = np.array([found[key].offset for key in images], np.int64)
+    if not np.array_equal(offset, source.offset):
+        raise SourceError(f"{source.where}: changed since it was read; open it again")
+    added = []
+    for name in names:
+        keys = [layout.beside(image, name) if layout else None for image in images]
+        added.append(_field(source, found, images, name, keys))
+    return replace(source, fields=tuple(added))
+
+
+def _field(
+    source: SpanSource, found: Found, images: list[bytes], name: str, keys: list[bytes | None]
+) -> Field:
+    """Raises SourceError."""
+    lacks = np.array([key not in found for key in keys])
+    if lacks.all():
+        raise fields.lacking(source.where, name, lmdb_keys.others(found, images))
+    if lacks.any():
+        first = text_of(images[int(np.argmax(lacks))])
+        raise fields.incomplete(source.where, name, lacks, first)
+    entries = [found[key] for key in keys if key is not None]
+    offset, size = (np.array([entry[part] for entry in entries], np.int64) for part in (1, 2))
+    return Field(name, fields.of_suffix(name), offset, size)
+
+
 def _source(where: str, path: str, file: int) -> SpanSource:
     """Raises SourceError and OSError."""
-    found = dict[bytes, Entry]()
-    for entry in lmdb_tree.entries(path, file):
-        if found.setdefault(entry.key, entry) is not entry:
-            raise SourceError(f"{path}: has the key {_text(entry.key)} twice; {lmdb_tree.REMEDY}")
-    if pairs := _pairs(found):
-        images = [found[pair.image] for pair in pairs]
-        if lacking := [pair.image for pair in pairs if pair.label not in found]:
-            raise _unlabelled(path, lacking, len(pairs))
-        texts = [_label(path, file, found[pair.label]) for pair in pairs]
-    else:
-        images = [entry for key, entry in found.items() if not BESIDE.fullmatch(key)]
+    found = lmdb_keys.found(path, file)
+    keys, layout = lmdb_keys.images(path, found)
+    images = [found[key] for key in keys]
     if not images:
         raise SourceError(f"{path}: has no images among its {len(found)} keys; {REMEDY}")
     if empty := [entry.key for entry in images if not entry.size]:
-        raise SourceError(f"{path}: {_text(empty[0])} has an empty image; {REMEDY}")
+        raise SourceError(f"{path}: {text_of(empty[0])} has an empty image; {REMEDY}")
     first = images[0]
-    check_image(f"{path}: {_text(first.key)}", file, first.offset, first.size, REMEDY)
-    labels, classes = labelling.numbered(path, texts) if pairs else _folders(path, images)
+    check_image(f"{path}: {text_of(first.key)}", file, first.offset, first.size, REMEDY)
+    if layout and layout.labelled:
+        beside = (found[layout.label(key)] for key in keys)
+        texts = [_label(path, file, entry) for entry in beside]
+        labels, classes = labelling.numbered(path, texts)
+    elif layout and not layout.folders:
+        labels, classes = labelling.none(len(images))
+    else:
+        labels, classes = _folders(path, images)
     offset, size = (np.array([entry[part] for entry in images], np.int64) for part in (1, 2))
     return span_files.joined(where, [path], [Part(offset, size, labels)], classes)
-
-
-def _pairs(found: Found) -> list[Pair]:
-    """Images with keys of labels; empty where no label has such a key."""
-    for pattern, label in ((PAIRED, b"label%s"), (NAMED, b"%s.cls")):
-        matches = ((key, pattern.fullmatch(key)) for key in found)
-        pairs = [Pair(key, label % match[1]) for key, match in matches if match]
-        if any(pair.label in found for pair in pairs):
-            return pairs
-    return []
 
 
 def _folders(path: str, images: list[Entry]) -> tuple[Longs, tuple[str, ...]]:
     """Labels and classes of CLASS/NAME. Raises SourceError."""
     if lacking := [entry.key for entry in images if b"/" not in entry.key.strip(b"/")]:
-        raise _unlabelled(path, lacking, len(images))
+        raise unlabelled(path, lacking, len(images))
     keys = [os.fsdecode(entry.key) for entry in images]
     check_keys(path, keys)
     labels, classes, _ = labelling.of_folders(path, keys)
@@ -103,19 +113,7 @@ def _label(path: str, file: int, entry: Entry) -> str:
     text = data.decode("utf-8", "surrogateescape").strip()
     if len(data) > LONGEST_LABEL or whole_problem(text) or not text.isprintable():
         raise SourceError(
-            f"{path}: {_text(entry.key)} is no text of a label (begins with {data[:4].hex(' ')}); "
-            "write numbers, or names of classes, as text"
+            f"{path}: {text_of(entry.key)} is no text of a label (begins with "
+            f"{data[:4].hex(' ')}); write numbers, or names of classes, as text"
         )
     return text
-
-
-def _unlabelled(path: str, lacking: list[bytes], count: int) -> SourceError:
-    return SourceError(
-        f"{path}: {len(lacking)} of {count} images have no label (such as {_text(lacking[0])}); "
-        f"{REMEDY}"
-    )
-
-
-def _text(key: bytes) -> str:
-    """A key as a message shows it."""
-    return shown(key.decode("utf-8", "replace"))

@@ -30,7 +30,7 @@ def with_fields(source: SpanSource, names: Sequence[str]) -> SpanSource:
         raise SourceError(f"{source.where}: {INDEX} changed since it was read; open it again")
     return replace(
         source,
-        fields=tuple(fields.checked(source.where, _field(source, shards, name)) for name in names),
+        fields=tuple(_field(source, shards, name) for name in names),
     )
 
 

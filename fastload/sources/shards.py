@@ -122,7 +122,7 @@ def with_fields(source: ShardSource, names: Sequence[str]) -> ShardSource:
             first = source.name(int(np.argmax(size < 0)))
             raise fields.incomplete(source.where, name, size < 0, first)
         kind = fields.of_suffix(name)
-        found.append(fields.checked(source.where, Field(name, kind, offset, size, checksum)))
+        found.append(Field(name, kind, offset, size, checksum))
     return replace(source, fields=tuple(found))
 
 

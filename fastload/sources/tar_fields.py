@@ -36,9 +36,7 @@ def with_fields(source: SpanSource, names: Sequence[str]) -> SpanSource:
             f"{source.where}: {pickled[0]!r} is pickled, and fastload never unpickles; write it as "
             "JSON or text"
         )
-    return replace(
-        source, fields=tuple(fields.checked(source.where, _field(source, name)) for name in wanted)
-    )
+    return replace(source, fields=tuple(_field(source, name) for name in wanted))
 
 
 def _field(source: SpanSource, name: str) -> Field:

@@ -16,8 +16,8 @@ from typing import NamedTuple
 from fastload.files.names import shown
 
 WINDOW = 1 << 10  # bytes that are read at once: as many as all but the image take
-VARINT, LENGTH = 0, 2  # wire types
-FIXED = {1: 8, 5: 4}  # bytes of those of one length
+VARINT, LENGTH, FLOAT = 0, 2, 5  # wire types
+FIXED = {1: 8, FLOAT: 4}  # bytes of those of one length
 LONGEST_VARINT = 10  # bytes
 BYTES, FLOATS, INTEGERS = 1, 2, 3
 KINDS = {0: "empty", BYTES: "bytes", FLOATS: "float", INTEGERS: "int64"}
@@ -121,16 +121,46 @@ def one_bytes(window: Window, value: Value) -> tuple[int, int]:
 
 def one_integer(window: Window, value: Value) -> int:
     """The only value of an Int64List. Raises WireError and OSError."""
-    found = list[int]()
+    at, size = one_varint(window, value)
+    number = window.varint(at, at + size)[0]
+    return number - (number >> 63 << 64)
+
+
+def one_varint(window: Window, value: Value) -> tuple[int, int]:
+    """Where the only value of an Int64List lies, and how long it is. Raises WireError, OSError."""
+    found = list[tuple[int, int]]()
     for number, wire, at, end in _fields(window, value.start, value.stop):
         if number != 1 or wire not in (VARINT, LENGTH):
             continue
         while at < end and len(found) < 2:
-            one, at = window.varint(at, end)
-            found.append(one)
+            begin, at = at, window.varint(at, end)[1]
+            found.append((begin, at - begin))
+    return _only(found)
+
+
+def one_float(window: Window, value: Value) -> tuple[int, int]:
+    """Where the only value of a FloatList lies, and how long it is. Raises WireError, OSError."""
+    found = list[tuple[int, int]]()
+    for number, wire, at, end in _fields(window, value.start, value.stop):
+        if number != 1 or wire not in (FLOAT, LENGTH) or at == end:
+            continue
+        if (end - at) % FIXED[FLOAT]:
+            raise WireError(f"has numbers of {end - at} bytes")
+        found += [(at, FIXED[FLOAT])] * min(2, (end - at) // FIXED[FLOAT])
+    return _only(found)
+
+
+def one_piece(window: Window, value: Value) -> tuple[int, int] | None:
+    """Like `one_bytes`; the value may be empty, and None says that there is none."""
+    found = [(at, end - at) for at, end in _messages(window, value.start, value.stop)]
+    return _only(found) if found else None
+
+
+def _only(found: list[tuple[int, int]]) -> tuple[int, int]:
+    """Raises WireError."""
     if len(found) != 1:
         raise WireError(f"has {'several values' if found else 'no value'}, want one")
-    return found[0] - (found[0] >> 63 << 64)
+    return found[0]
 
 
 def text(name: bytes) -> str:

@@ -1,14 +1,10 @@
 """TFRecord files of tf.train.Example, read where they lie, without TensorFlow.
 
-A record is the length of its data (uint64), a checksum of these 8 bytes, the data, and a checksum
-of the data (uint32 each: CRC-32C, turned by 15 bits, plus a constant). The data is an Example
-(tf_example.py). Opening goes over the records' heads and the small features; it reads no images,
-and so it checks the checksums of the lengths only.
-Source: tensorflow/core/lib/io/record_writer.cc.
+Opening goes over the records' heads (tf_records.py) and the small features (tf_example.py); it
+reads no images.
 """
 
-import os
-import struct
+import re
 from array import array
 from functools import partial
 from typing import NamedTuple
@@ -16,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from fastload.errors import SHOWN, SourceError
-from fastload.sources import first_look, span_files, span_index, tf_names
+from fastload.sources import first_look, span_files, span_index, tf_names, tf_records
+from fastload.sources.labels import none
 from fastload.sources.mapped import SpanSource
 from fastload.sources.signatures import check_image
 from fastload.sources.span_index import Part
@@ -32,31 +29,20 @@ from fastload.sources.tf_example import (
     one_integer,
     text,
 )
+from fastload.sources.tf_fields import with_fields as with_fields  # noqa: PLC0414  asked of formats
+from fastload.sources.tf_records import REMEDY
 
 IMAGES = ("image/encoded", "image", "image_bytes", "image_raw", "encoded", "jpeg", "jpg", "png")
 LABELS = ("image/class/label", "label", "class", "target", "cls")
-HEAD, SUM = struct.Struct("<QI"), 4  # bytes of a record before and behind its data
-PACKED = {b"\x1f\x8b": "GZIP", b"\x78\x01": "ZLIB", b"\x78\x9c": "ZLIB", b"\x78\xda": "ZLIB"}
-REMEDY = "copy or write it again"
+LABELLED = re.compile(rb"label|class|cls|target")  # in the name of a feature: it may be a label
 ASK = "name the features with images and labels: fields=(IMAGE, LABEL)"
-
-
-def _table() -> tuple[int, ...]:
-    """CRC-32C of each byte."""
-    sums = np.arange(256, dtype=np.uint32)
-    for _ in range(8):
-        sums = np.where(sums & 1, sums >> 1 ^ 0x82F63B78, sums >> 1).astype(np.uint32)
-    return tuple(sums.tolist())
-
-
-TABLE = _table()
 
 
 class Names(NamedTuple):
     """The names of the features that are read."""
 
     image: bytes
-    label: bytes
+    label: bytes | None  # None: there is none
 
 
 def load(where: str, fields: tuple[str, str] | None = None) -> SpanSource:
@@ -75,18 +61,11 @@ def load(where: str, fields: tuple[str, str] | None = None) -> SpanSource:
         span_files.READERS,
     )
     spans = [found[path] for path in paths]
+    if names.label is None:
+        return span_files.joined(where, paths, spans, none(0)[1])
     labels = np.unique(np.concatenate([part.label for part in spans]))
     classes = tf_names.classes(paths[0], names.label.decode("utf-8", "surrogateescape"), labels)
     return span_files.joined(where, paths, spans, classes)
-
-
-def masked(data: bytes) -> int:
-    """The checksum that TFRecord has of these bytes."""
-    crc = 0xFFFFFFFF
-    for byte in data:
-        crc = TABLE[(crc ^ byte) & 0xFF] ^ crc >> 8
-    crc ^= 0xFFFFFFFF
-    return (crc >> 15 | crc << 17) + 0xA282EAD8 & 0xFFFFFFFF
 
 
 def _chosen(where: str, paths: list[str], fields: tuple[str, str] | None) -> Names:
@@ -99,24 +78,20 @@ def _chosen(where: str, paths: list[str], fields: tuple[str, str] | None) -> Nam
 
 def _of_first(path: str, file: int, fields: tuple[str, str] | None) -> Names | None:
     """None: there is no record. Raises SourceError."""
-    size, window = os.fstat(file).st_size, Window(file)
-    if not size:
-        return None
-    start, stop = _record(path, window, 0, size)
-    try:
-        features = feature(window, start, stop, ())
-        image, label = (
-            _one(path, features, kind, names)
-            for kind, names in (
-                (BYTES, (fields[0],) if fields else IMAGES),
-                (INTEGERS, (fields[1],) if fields else LABELS),
-            )
-        )
-        at, length = one_bytes(window, features[image])
-    except WireError as error:
-        raise _damaged(path, 0, error) from error
-    check_image(f"{path}: feature {text(image)}", file, at, length, ASK)
-    return Names(image, label)
+    window = Window(file)
+    for at, start, stop in tf_records.every(path, window):
+        try:
+            features = feature(window, start, stop, ())
+            image = _one(path, features, BYTES, (fields[0],) if fields else IMAGES)
+            label = None
+            if fields or any(map(LABELLED.search, features)):
+                label = _one(path, features, INTEGERS, (fields[1],) if fields else LABELS)
+            place, length = one_bytes(window, features[image])
+        except WireError as error:
+            raise tf_records.damaged(path, at, error) from error
+        check_image(f"{path}: feature {text(image)}", file, place, length, ASK)
+        return Names(image, label)
+    return None
 
 
 def _one(path: str, features: dict[bytes, Value], kind: int, names: tuple[str, ...]) -> bytes:
@@ -136,50 +111,22 @@ def _one(path: str, features: dict[bytes, Value], kind: int, names: tuple[str, .
 
 def _spans(path: str, file: int, names: Names) -> Part:
     """Raises SourceError and OSError."""
-    offset, sizes, labels = array("q"), array("q"), array("q")
-    size, window, at = os.fstat(file).st_size, Window(file), 0
-    while at < size:
-        start, stop = _record(path, window, at, size)
+    offset, sizes, labels, window = array("q"), array("q"), array("q"), Window(file)
+    wanted = [(names.image, BYTES)]
+    if names.label is not None:
+        wanted.append((names.label, INTEGERS))
+    only = tuple(name for name, _ in wanted)
+    for at, start, stop in tf_records.every(path, window):
         try:
-            found = feature(window, start, stop, names)
-            for name, kind in zip(names, (BYTES, INTEGERS), strict=True):
+            found = feature(window, start, stop, only)
+            for name, kind in wanted:
                 if name not in found or found[name].kind != kind:
                     raise WireError(f"has no {KINDS[kind]} feature {text(name)}")
             image, length = one_bytes(window, found[names.image])
-            labels.append(one_integer(window, found[names.label]))
+            labels.append(0 if names.label is None else one_integer(window, found[names.label]))
         except WireError as error:
-            raise _damaged(path, at, error) from error
+            raise tf_records.damaged(path, at, error) from error
         offset.append(image)
         sizes.append(length)
-        at = stop + SUM
     columns = [np.array(one, np.int64) for one in (offset, sizes, labels)]
     return Part(columns[0], columns[1], columns[2])
-
-
-def _record(path: str, window: Window, at: int, size: int) -> tuple[int, int]:
-    """Where the data of the record at this byte begins and ends. Raises SourceError and OSError."""
-    start = at + HEAD.size
-    head = window.read(at, start)
-    if len(head) == HEAD.size:
-        length, checksum = HEAD.unpack(head)
-        if masked(head[:8]) != checksum:
-            if packed := PACKED.get(head[:2] if not at else b""):
-                raise SourceError(
-                    f"{path}: is compressed ({packed}), want plain records; unpack it, or write "
-                    "it without compression"
-                )
-            raise SourceError(
-                f"{path}: is no TFRecord file, or damaged at byte {at} (the checksum of a length "
-                f"is wrong); {REMEDY}"
-            )
-        if start + length + SUM <= size:
-            return start, start + length
-    raise SourceError(
-        f"{path}: is cut off in the record at byte {at} (the file has {size} bytes); {REMEDY}"
-    )
-
-
-def _damaged(path: str, at: int, error: WireError) -> SourceError:
-    return SourceError(
-        f"{path}: the record at byte {at} is no fitting tf.train.Example (it {error}); {REMEDY}"
-    )

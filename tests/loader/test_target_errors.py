@@ -1,6 +1,5 @@
 """`fastload.open(…, target=)`: what is not there, is damaged, or does not go together."""
 
-import json
 import tarfile
 
 import pytest
@@ -9,9 +8,8 @@ import fastload
 from fastload import transforms as T
 from fastload.conversion import job
 from fastload.errors import PipelineError, SampleError
-from fastload.system import limits
 from tests.conftest import encoded, textured
-from tests.loader.target_helpers import COUNT, OPS, facts, loader, refused, write
+from tests.loader.target_helpers import OPS, loader, refused, write
 from tests.sources.tar_helpers import put
 
 
@@ -53,16 +51,6 @@ def test_what_is_not_there(where, folder, tmp_path):
 def test_targets_that_name_nothing(where, target):
     assert refused(where, target) == (
         f"target is {target!r}, want a name, or several; such as 'txt'"
-    )
-
-
-def test_values_that_would_fill_the_memory(tars, monkeypatch):
-    fastload.open(tars, OPS, target="json")  # what the headers say is kept
-    largest = max(len(json.dumps(facts(n))) for n in range(COUNT))
-    monkeypatch.setattr(limits, "SAMPLE", largest - 1)
-    assert refused(tars, "json") == (
-        f"{tars}: a value of 'json' is too large (got {largest} bytes, want at most "
-        f"{largest - 1}); leave it out"
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import fastload
-from fastload.sources import tfrecord
+from fastload.sources import tf_records
 from tests.sources.format_helpers import (
     COUNT,
     check_same_as_a_folder,
@@ -59,7 +59,7 @@ def test_the_checksum_is_the_published_one():
     assert crc32c(b"123456789") == 0xE3069283
     for size in range(20):
         data = bytes(range(7, 7 + size))
-        assert tfrecord.masked(data) == struct.unpack("<I", masked(data))[0]
+        assert tf_records.masked(data) == struct.unpack("<I", masked(data))[0]
 
 
 def test_the_batches_are_those_of_a_folder(records, tmp_path):

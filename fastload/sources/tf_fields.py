@@ -1,0 +1,107 @@
+"""Features of TFRecords besides images and labels: where each value lies.
+
+A feature of bytes is what the end of its name says, as a file beside an image is: `image/caption`,
+`caption` and `txt` are text, `meta.json` is JSON, others are bytes. One int64 or one float is a
+number.
+"""
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import IO
+
+import numpy as np
+
+from fastload.errors import SourceError
+from fastload.sources import fields, first_look, span_files, span_index, tf_records
+from fastload.sources.fields import Field
+from fastload.sources.mapped import SpanSource
+from fastload.sources.span_index import Part
+from fastload.sources.tf_example import (
+    BYTES,
+    FLOATS,
+    INTEGERS,
+    KINDS,
+    Value,
+    Window,
+    WireError,
+    feature,
+    one_float,
+    one_piece,
+    one_varint,
+)
+
+NUMBERS = {INTEGERS: fields.VARINT, FLOATS: f"{fields.NUMBERS} <f4"}
+NOWHERE = 0, 0
+NAMES = 16  # of other features, that an error tells
+
+
+def with_fields(source: SpanSource, names: Sequence[str]) -> SpanSource:
+    """The same data set, with these of its features. Raises SourceError."""
+    return replace(source, fields=tuple(_field(source, name) for name in names))
+
+
+def _field(source: SpanSource, name: str) -> Field:
+    """Raises SourceError."""
+    index = span_index.path_of("tfrecord", source.where, "beside", name)
+    asked = dict.fromkeys(source.paths, repr(name))
+    read = partial(_part, name.encode("utf-8", "surrogateescape"))
+    found = first_look.parts(source.where, index, asked, read, span_files.READERS)
+    parts = [found[path] for path in source.paths]
+    counts = np.bincount(source.file, minlength=len(parts)).tolist()
+    if [len(part.label) for part in parts] != counts:
+        raise SourceError(f"{source.where}: changed since it was read; open it again")
+    lacks = np.concatenate([part.label for part in parts]) < 0
+    if lacks.all():
+        known = dict.fromkeys(other for part in parts for other in part.texts)
+        raise fields.lacking(source.where, name, list(known))
+    if lacks.any():
+        raise fields.incomplete(source.where, name, lacks, source.name(int(np.argmax(lacks))))
+    kinds = {part.said for part in parts if part.said}
+    if len(kinds) > 1:
+        raise SourceError(
+            f"{source.where}: feature {name!r} has several types ({', '.join(sorted(kinds))}); "
+            "write the data set again"
+        )
+    kind = next(number for number, called in KINDS.items() if called in kinds)
+    return Field(
+        name,
+        NUMBERS[kind] if kind in NUMBERS else fields.of_suffix(name.replace("/", ".")),
+        np.concatenate([part.offset for part in parts]),
+        np.concatenate([part.size for part in parts]),
+    )
+
+
+def _part(name: bytes, path: str, file: IO[bytes], _: int) -> Part:
+    """Of one file; label is -1 where a record has no such feature. Raises SourceError, OSError."""
+    offset, sizes, lacks, window = array("q"), array("q"), array("q"), Window(file.fileno())
+    kinds, others = set[int](), list[bytes]()
+    for at, start, stop in tf_records.every(path, window):
+        try:
+            if not lacks:
+                others = [other for other in feature(window, start, stop, ()) if other != name]
+            value = feature(window, start, stop, (name,)).get(name)
+            place = _place(window, value) if value else None
+            if value and place:
+                kinds.add(value.kind)
+            if len(kinds) > 1:
+                raise WireError("has a feature of another type than those before")
+        except WireError as error:
+            raise tf_records.damaged(path, at, error) from error
+        lacks.append(-(place is None))
+        for column, number in zip((offset, sizes), place or NOWHERE, strict=True):
+            column.append(number)
+    columns = [np.array(one, np.int64) for one in (offset, sizes, lacks)]
+    said = "".join(KINDS[kind] for kind in kinds)
+    texts = tuple(other.decode("utf-8", "replace") for other in others[:NAMES])
+    return Part(columns[0], columns[1], columns[2], texts=texts, said=said)
+
+
+def _place(window: Window, value: Value) -> tuple[int, int] | None:
+    """Where the only value lies, and its size; None: there is none. Raises WireError, OSError."""
+    if value.kind == BYTES:
+        return one_piece(window, value)
+    if value.kind in NUMBERS and value.start < value.stop:
+        return (one_varint if value.kind == INTEGERS else one_float)(window, value)
+    return None
