@@ -90,5 +90,4 @@ class Process:
             with suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)  # workers are of its group too
             self.process.communicate()
-        self.process = None
         self.errors.close()

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastload import _native, rng
+from fastload.attach.looking import asked
 from fastload.errors import SHOWN
 from fastload.sources.mixed import Mixed, Recipe, edges
 from fastload.spec import Longs
@@ -118,9 +119,15 @@ def block_count(draws: int, counts: tuple[int, ...]) -> int:
 
 
 def of_data(data: object) -> Mixture | None:
-    """The order of a data set that `fastload.mix` gives; None of others."""
-    source = getattr(getattr(data, "pipeline", None), "source", None)
-    return Mixture(source) if isinstance(source, Mixed) else None
+    """The order of a data set that `fastload.mix` gives; None of others, whose own code may do
+    anything, and does not run.
+    """
+    try:
+        own = object.__getattribute__(data, "__dict__")
+    except AttributeError:
+        return None
+    source = asked(own.get("pipeline"), "source", Mixed)
+    return None if source is None else Mixture(source)
 
 
 def describe(recipe: Recipe) -> str:
