@@ -31,9 +31,10 @@ with atheris.instrument_imports(include=["fastload", "tarfile", "tomllib"]):
     from fastload.conversion.samples import BadSampleError
     from fastload.errors import PipelineError, SourceError, UsageError
     from fastload.files import names
-    from fastload.files.below import Place, opened
+    from fastload.files.below import DirEntry, opened
     from fastload.files.names import Inner
     from fastload.sources import arrow, beton_file, open_source, read, seek, shard_index, shards
+    from fuzz import spans
 from tests.beton.mutated_release import whole
 from tests.conftest import encoded, textured
 
@@ -218,7 +219,7 @@ def run_journal(folder: Path, data: bytes) -> None:
     put(out / commits.JOURNAL, journal.MAGIC + _native.xxh3(record).to_bytes(8, "little") + record)
     with opened(str(out)) as held:
         commits.take_back(held)
-        records, _ = journal.read(Place(held, commits.JOURNAL))
+        records, _ = journal.read(DirEntry(held, commits.JOURNAL))
         for name in journal.files(records):
             if name != Inner(str(name)):
                 raise AssertionError(f"{name!r} is no name")
@@ -257,6 +258,7 @@ TARGETS = {
     "journal": Target(journal_seeds, run_journal),
     "name": Target(name_seeds, run_name),
     "state": Target(state_seeds, run_state),
+    **{name: Target(*pair) for name, pair in spans.TARGETS.items()},
 }
 
 

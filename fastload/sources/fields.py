@@ -16,12 +16,14 @@ from numpy.typing import NDArray
 
 from fastload import _native
 from fastload.errors import SHOWN, SampleError, SourceError, sample_error
+from fastload.files.names import shown
 from fastload.sources.base import Source
 from fastload.spec import Longs
 from fastload.system import limits
 
 LABEL = "label"  # the class numbers, among several fields
 LONGEST_VARINT = 10  # bytes
+LONGEST_NAME = 80  # characters of a name that an error tells as it is
 NUMBERS = "number"  # start of the kinds of numbers: "number <i8"
 VARINT = "varint"  # an int64 of protobuf: its size tells nothing of its type
 
@@ -188,8 +190,9 @@ def _wrong(source: Source, field: Field, samples: Longs, number: int, why: str) 
 
 def lacking(where: str, name: str, known: Sequence[str]) -> SourceError:
     """There is no such field."""
-    shown = ", ".join([*known[:SHOWN], "…"] if len(known) > SHOWN else known) or "nothing"
-    return SourceError(f"{where}: has no {name!r} beside its images (has {shown}); correct target")
+    has = [one if one.isprintable() and len(one) <= LONGEST_NAME else shown(one) for one in known]
+    listed = ", ".join([*has[:SHOWN], "…"] if len(has) > SHOWN else has) or "nothing"
+    return SourceError(f"{where}: has no {name!r} beside its images (has {listed}); correct target")
 
 
 def incomplete(where: str, name: str, lacks: NDArray[np.bool_], first: str) -> SourceError:

@@ -1,6 +1,5 @@
 """Columns of MosaicML Streaming's shards besides images and labels: where each value lies."""
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -74,7 +73,7 @@ def _kind(shard: Shard, number: int) -> str:
     if encoding in BYTES:
         return "bytes"
     raise SourceError(
-        f"{os.path.basename(shard.path)}: column {short(name)} is of type {short(encoding)} (want "
+        f"{shard.path}: column {short(name)} is of type {short(encoding)} (want "
         f"{', '.join([*TEXTS, *BYTES])} or a number); fastload unpickles nothing"
     )
 

@@ -236,3 +236,10 @@ def test_values_that_are_too_large(tmp_path, monkeypatch):
     assert "raw, sample 6: is too large (got 6 bytes, want at most 5); restore it" in str(
         error.value
     )
+
+
+def test_names_of_several_lines_are_told_in_one(tmp_path):
+    where = tfrecord(tmp_path, lambda n: {"image": image(n), "a\nb": b"1", "c" * 300: b"2"})
+    text = refused(where, "txt")
+    assert text.startswith(f"{where}: has no 'txt' beside its images (has image, 'a\\nb', 'ccc")
+    assert len(text) < len(where) + 250
