@@ -4,14 +4,15 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from math import isfinite
+from math import inf
+from numbers import Real
 from typing import TypeAlias
 
 from fastload.dataset import Dataset
 from fastload.errors import PipelineError, UsageError
 from fastload.lowering import open
 from fastload.lowering.chain import known_pictures
-from fastload.order.mixture import MOST
+from fastload.order.mixture import MOST, MOST_DRAWS
 from fastload.plan import forms
 from fastload.plan.pipeline import Pipeline
 from fastload.sources.base import remote
@@ -76,9 +77,7 @@ def mix(
         >>> len(fastload.DistributedSampler(data, num_replicas=4, rank=0))
         25
     """
-    pairs: list[tuple[Part, float]] = (
-        list(parts.items()) if isinstance(parts, Mapping) else list(parts)
-    )
+    pairs = _pairs(parts)
     names = tuple(_name(part, number) for number, (part, _) in enumerate(pairs))
     weights = [weight for _, weight in pairs]
     problems = _problems(names, weights, by, until, length, schedule)
@@ -87,15 +86,29 @@ def mix(
     pipelines = [_opened(part, transform, target) for part, _ in pairs]
     _check_alike(names, pipelines)
     sizes = [len(pipeline.source) for pipeline in pipelines]
-    exact = [Fraction(weight) for weight in weights]
+    exact = [Fraction(float(weight)) for weight in weights]
     counts = _counts(sizes, exact, by, until, length)
     changes = {0: tuple(Fraction(count) for count in counts)}
     for draw, given in sorted((schedule or {}).items()):
-        changes[draw] = tuple(map(Fraction, _in_order(names, given)))
+        changes[draw] = tuple(Fraction(float(each)) for each in _in_order(names, given))
     recipe = Recipe(names, sum(counts), tuple(Phase(*each) for each in sorted(changes.items())))
     _check_shares(recipe, changes[0] if schedule and 0 in schedule else exact)
     source = Mixed(with_one_list_of_classes([each.source for each in pipelines]), recipe)
     return Dataset(replace(pipelines[0], source=source))
+
+
+def _pairs(parts: object) -> list[tuple[Part, float]]:
+    """Raises UsageError for what is neither a mapping nor pairs."""
+    pairs = list(parts.items()) if isinstance(parts, Mapping) else parts
+    if not isinstance(pairs, (list, tuple)) or not all(
+        isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], (str, os.PathLike, Dataset))
+        for one in pairs
+    ):
+        raise UsageError(
+            "mix: parts are neither {path: weight, …} nor pairs of a data set, or a path, and a "
+            "weight; give one of these"
+        )
+    return list(pairs)
 
 
 def _name(part: Part, number: int) -> str:
@@ -147,15 +160,19 @@ def _problems(
         problems.append(f"by is {by!r}, want 'weights' or 'epochs'")
     if until not in UNTIL:
         problems.append(f"until is {until!r}, want 'first' or 'all'")
-    if length is not None and not _is_count(length, 1):
-        problems.append(f"length is {length!r}, want a whole number from 1")
+    if length is not None and not _is_count(length, 1, MOST_DRAWS):
+        problems.append(f"length is {length!r}, want a whole number from 1 to {MOST_DRAWS:,}")
     if by == "epochs" and (length is not None or until != "first"):
         problems.append("by='epochs' says how long an epoch is; leave length and until out")
-    if schedule is None:
-        return problems
+    later = [] if schedule is None else _schedule_problems(names, schedule, length)
+    return problems + later
+
+
+def _schedule_problems(names: Sequence[str], schedule: object, length: object) -> list[str]:
+    problems = []
     if length is None:
         problems.append("schedule is given without length; say how many draws an epoch has")
-    for draw, given in schedule.items():
+    for draw, given in schedule.items() if isinstance(schedule, Mapping) else [(schedule, None)]:
         if not _is_count(draw, 0):
             problems.append(f"schedule has the draw {draw!r}, want a whole number from 0")
         elif isinstance(given, Mapping) and (unknown := [n for n in given if n not in names]):
@@ -163,9 +180,10 @@ def _problems(
                 f"schedule at {draw} has {unknown[0]!r}, which is no part (want "
                 f"{', '.join(names)}); correct it"
             )
+        elif not isinstance(given, (Mapping, list, tuple)):
+            problems.append(f"schedule at {draw} is {given!r}, want weights of the parts")
         else:
-            here = f"schedule at {draw}"
-            problems += _weight_problems(here, names, _in_order(names, given))
+            problems += _weight_problems(f"schedule at {draw}", names, _in_order(names, given))
     return problems
 
 
@@ -175,9 +193,8 @@ def _weight_problems(where: str, names: Sequence[str], weights: Sequence[object]
     if wrong := [
         f"{where} has weight {weight!r} for {name}, want a number from 0"
         for name, weight in zip(names, weights, strict=True)
-        if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not weight >= 0
-        or not isfinite(weight)
-    ]:  # fmt: skip
+        if not _is_weight(weight)
+    ]:
         return wrong
     if len(names) > MOST_PARTS:
         return [f"{where} has {len(names)} parts, want at most {MOST_PARTS}"]
@@ -215,18 +232,25 @@ def _check_shares(recipe: Recipe, weights: Sequence[Fraction]) -> None:
     ones, as they were given.
     """
     later = [phase.weights for phase in recipe.phases[1:]]
-    problems = ["mix: an epoch has no draws; give larger weights"] * (not recipe.length)
+    if not 0 < recipe.length <= MOST_DRAWS:
+        what = "too many" if recipe.length else "no"
+        raise UsageError(f"mix: an epoch has {what} draws (want 1 to {MOST_DRAWS:,}); give length")
+    problems = list[str]()
     for own, phase in zip([tuple(weights), *later], recipe.phases, strict=True):
-        counts = phase.counts(recipe.length) if recipe.length else ()
+        counts = phase.counts(recipe.length)
         problems += [
             f"mix: {name} has {count} of {recipe.length} draws in an epoch, want 1 in {MOST:,}; "
             "give it more, or 0"
-            for name, weight, count in zip(recipe.names, own, counts, strict=False)
+            for name, weight, count in zip(recipe.names, own, counts, strict=True)
             if weight and count * MOST < recipe.length
         ]
     if problems:
         raise UsageError("\n".join(problems))
 
 
-def _is_count(value: object, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+def _is_weight(value: object) -> bool:
+    return type(value) is not bool and isinstance(value, Real) and 0 <= float(value) < inf
+
+
+def _is_count(value: object, least: int, most: float = inf) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most

@@ -275,7 +275,7 @@ def _asked(engine: BatchMaker, feed: Feed, ordered: deque[Located | Exception]) 
 def located(engine: BatchMaker, work: Work) -> Located:
     runner = engine.runner
     location = runner.plan.source.locate(work.samples)
-    runner.advise(engine.pool, location)
+    runner.advise(engine.pool, work, location)
     return work, location
 
 

@@ -24,6 +24,7 @@ from fastload.sources.mixed import Mixed, Recipe, edges
 from fastload.spec import Longs
 
 LEAST, MOST = 1 << 10, 1 << 20  # draws in a block
+MOST_DRAWS = 1 << 36  # in an epoch: times the number of its blocks they fit into 64 bits
 STEP = 0x9E3779B97F4A7C15  # between the seeds of blocks and of parts: 2^64 by the golden ratio
 PARTS = 0xD1B54A32D192ED03  # of the parts' own permutations, apart from those of blocks
 BLOCKS_KEPT = 64  # that a batch of many ranks may touch

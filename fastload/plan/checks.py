@@ -40,6 +40,11 @@ def target_problems(pipeline: Pipeline, device: str | None) -> list[str]:
         )
     if pipeline.form is not None:
         problems.append("comes with [images, labels] only; leave it out, or use Views")
+    if lacks := pipeline.target.lacks(pipeline.source):
+        problems.append(
+            f"{', '.join(lacks)} is not there in all parts, or of several kinds; mix parts that "
+            "have the same"
+        )
     return [f"target ({', '.join(pipeline.target.names)}): {problem}" for problem in problems]
 
 

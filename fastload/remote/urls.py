@@ -91,7 +91,8 @@ def parse(text: str) -> Url:
             host = parts.hostname or ""
             host += f":{parts.port}" if parts.port else ""
         except ValueError as error:
-            raise SourceError(f"{scheme}://…: is no valid URL; check its host and port") from error
+            wrong = f"{scheme}://…: is no valid URL; check its host and port"
+            raise SourceError(wrong) from error
         path = unquote(parts.path)
     else:
         host, _, path = rest.partition("?")[0].partition("/")

@@ -7,18 +7,18 @@ A value lies in the same file as its image: in a tar, a shard, a chunk, a record
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from reprlib import repr as short
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from fastload import _native
 from fastload.errors import SHOWN, SampleError, SourceError, sample_error
-from fastload.files.names import shown
+from fastload.files.names import shown, whole_problem
 from fastload.sources.base import Source
-from fastload.spec import Longs
+from fastload.spec import Array, Longs
 from fastload.system import limits
 
 LABEL = "label"  # the class numbers, among several fields
@@ -96,18 +96,26 @@ class Target:
         }
         return found[self.names[0]] if self.alone else found
 
+    def fields(self, source: Source) -> list[Field]:
+        """Those that are wanted, of the source's."""
+        return [field for field in known(source) if field.name in self.names]
+
+    def lacks(self, source: Source) -> list[str]:
+        """Names that the source has nothing of."""
+        has = {LABEL, *(field.name for field in known(source))}
+        return [name for name in self.names if name not in has]
+
     def _values(self, source: Source, name: str, samples: Longs) -> Any:
         if name == LABEL:
-            return torch.from_numpy(source.labels[samples])
-        field = next(field for field in known(source) if field.name == name)
-        return values(source, field, samples)
+            return _tensor(source.labels[samples])
+        return values(source, next(f for f in known(source) if f.name == name), samples)
 
 
 def target_of(given: str | Sequence[str]) -> Target:
     """Raises SourceError for what names no fields."""
-    names = (given,) if isinstance(given, str) else tuple(given)
-    if not names or not all(isinstance(name, str) and name for name in names):
-        raise SourceError(f"target is {given!r}, want a name, or several; such as 'txt'")
+    names: tuple[Any, ...] = tuple(given) if type(given) in (list, tuple) else (given,)
+    if not names or any(whole_problem(name) for name in names):
+        raise SourceError(f"target is {short(given)}, want a name, or several; such as 'txt'")
     return Target(names, isinstance(given, str))
 
 
@@ -161,7 +169,7 @@ def values(source: Source, field: Field, samples: Longs) -> Any:
     _check(source, field, samples, data)
     if field.kind.startswith(NUMBERS):
         kind = np.dtype(field.kind.split()[1])
-        return torch.from_numpy(np.frombuffer(b"".join(data), kind).astype(kind.newbyteorder("=")))
+        return _tensor(np.frombuffer(b"".join(data), kind).astype(kind.newbyteorder("=")))
     what, decoded = KINDS[field.kind]
     out = []
     for number, one in enumerate(data):
@@ -169,7 +177,13 @@ def values(source: Source, field: Field, samples: Longs) -> Any:
             out.append(decoded(one))
         except (ValueError, RecursionError) as error:
             raise _wrong(source, field, samples, number, f"is no {what} ({error})") from error
-    return torch.tensor(out, dtype=torch.int64) if field.kind == VARINT else out
+    return _tensor(np.array(out, np.int64)) if field.kind == VARINT else out
+
+
+def _tensor(array: Array) -> Any:
+    import torch  # who only looks at a data set needs none of it
+
+    return torch.from_numpy(array)
 
 
 def _check(source: Source, field: Field, samples: Longs, data: Sequence[bytes]) -> None:

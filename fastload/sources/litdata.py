@@ -8,31 +8,24 @@ Source: Lightning-AI/litData 0.2.76, streaming/writer.py.
 
 import os
 from reprlib import repr as short
-from typing import NamedTuple
 
 import numpy as np
 
-from fastload.errors import SHOWN, SourceError
-from fastload.sources import first_look, litdata_index, litdata_table, span_index
+from fastload.errors import SourceError
+from fastload.sources import first_look, litdata_fields, litdata_index, litdata_table, span_index
 from fastload.sources.labels import none
 from fastload.sources.litdata_chunks import layout
-from fastload.sources.litdata_fields import with_fields as with_fields  # noqa: PLC0414  asked of formats
 from fastload.sources.litdata_index import INDEX, REMEDY, Chunk, Leaf
 from fastload.sources.mapped import SpanSource
 from fastload.sources.signatures import check_image
-from fastload.sources.span_files import READERS, gathered, joined, opened
+from fastload.sources.span_files import READERS, Fields, chosen, gathered, joined, opened
 from fastload.sources.span_index import Part
 
 LABEL = np.dtype("<i8")
 # Types of leaves, those that are taken first
 KINDS = {"image": ("jpeg", "image", "bytes"), "label": ("int",)}
 
-
-class Fields(NamedTuple):
-    """Numbers of two leaves."""
-
-    image: int
-    label: int | None  # None: there is none
+with_fields = litdata_fields.with_fields  # fastload.sources asks for it
 
 
 def load(where: str, fields: tuple[str, str] | None = None) -> SpanSource:
@@ -42,50 +35,23 @@ def load(where: str, fields: tuple[str, str] | None = None) -> SpanSource:
     takes the first of each kind. Raises SourceError with the first problem of each chunk.
     """
     leaves, chunks = litdata_index.read(where)
-    chosen = _fields(os.path.join(where, INDEX), leaves, fields)
+    numbers = chosen(os.path.join(where, INDEX), ("leaf", "leaves"), leaves, KINDS, fields)
     of = {chunk.path: chunk for chunk in chunks}
     found = first_look.parts(
         where,
         span_index.path_of("litdata", where, *(fields or ())),
-        {chunk.path: repr((chunk.samples, leaves, chosen)) for chunk in chunks},
-        lambda path, file, _: _spans(of[path], leaves, chosen, file.fileno()),
+        {chunk.path: repr((chunk.samples, leaves, numbers)) for chunk in chunks},
+        lambda path, file, _: _spans(of[path], leaves, numbers, file.fileno()),
         READERS,
     )
     spans = [found[chunk.path] for chunk in chunks]
     first = chunks[0].path
-    what = f"{first}: leaf {short(leaves[chosen.image].name)}"
+    what = f"{first}: leaf {short(leaves[numbers.image].name)}"
     at, size = int(spans[0].offset[0]), int(spans[0].size[0])
     ask = "name the leaves with images and labels: fields=(IMAGE, LABEL)"
     opened(first, lambda file: check_image(what, file, at, size, ask))
-    classes = none(0)[1] if chosen.label is None else None
+    classes = none(0)[1] if numbers.label is None else None
     return joined(where, [chunk.path for chunk in chunks], spans, classes)
-
-
-def _fields(path: str, leaves: list[Leaf], fields: tuple[str, str] | None) -> Fields:
-    """Raises SourceError."""
-    found = list[int | None]()
-    for position, (kind, types) in enumerate(KINDS.items()):
-        want = fields[position] if fields else None
-        fitting = [
-            number
-            for one in types
-            for number, leaf in enumerate(leaves)
-            if leaf.kind == one and want in (None, leaf.name)
-        ]
-        if not fitting and kind == "label" and fields is None:
-            found.append(None)
-            continue
-        if not fitting:
-            has = ", ".join(f"{short(name)} ({short(type_)})" for name, type_ in leaves[:SHOWN])
-            what = f"no {kind}" + (f" {want!r}" if want else "")
-            raise SourceError(
-                f"{path}: has {what} among the leaves (has {has}; {kind}s are {', '.join(types)}); "
-                "name the leaves with images and labels: fields=(IMAGE, LABEL)"
-            )
-        found.append(fitting[0])
-    image, label = found
-    assert image is not None
-    return Fields(image, label)
 
 
 def _spans(chunk: Chunk, leaves: list[Leaf], fields: Fields, file: int) -> Part:

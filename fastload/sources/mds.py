@@ -11,30 +11,23 @@ Source: mosaicml/streaming 0.13.0, base/format/mds (version 2).
 import os
 from collections.abc import Mapping
 from functools import partial
-from reprlib import repr as short
-from typing import IO, NamedTuple
+from typing import IO
 
 import numpy as np
 
-from fastload.errors import SHOWN, SourceError
-from fastload.sources import first_look, span_index
+from fastload.errors import SourceError
+from fastload.sources import first_look, mds_fields, span_index
 from fastload.sources.labels import none
 from fastload.sources.mapped import SpanSource
-from fastload.sources.mds_fields import with_fields as with_fields  # noqa: PLC0414  asked of formats
 from fastload.sources.mds_index import INDEX, INTEGERS, asked_of, shards_of
 from fastload.sources.mds_shards import REMEDY, Shard, layout
-from fastload.sources.span_files import READERS, gathered, joined
+from fastload.sources.span_files import READERS, Fields, chosen, gathered, joined
 from fastload.sources.span_index import Part
 
 IMAGES = ("jpeg", "png", "jpeg_array", "jpegarray", "bytes")  # encoded images as they are
 KINDS = {"image": IMAGES, "label": tuple(INTEGERS)}
 
-
-class Fields(NamedTuple):
-    """Numbers of two of a shard's columns."""
-
-    image: int
-    label: int | None  # None: there is none
+with_fields = mds_fields.with_fields  # fastload.sources asks for it
 
 
 def load(where: str, fields: tuple[str, str] | None = None) -> SpanSource:
@@ -58,31 +51,8 @@ def load(where: str, fields: tuple[str, str] | None = None) -> SpanSource:
 
 def _fields(shard: Shard, fields: tuple[str, str] | None) -> Fields:
     """Raises SourceError."""
-    found = list[int | None]()
-    for position, (kind, encodings) in enumerate(KINDS.items()):
-        want = fields[position] if fields else None
-        fitting = [
-            number
-            for encoding in encodings
-            for number, (name, has, _) in enumerate(shard.columns)
-            if has == encoding and want in (None, name)
-        ]
-        if not fitting and kind == "label" and fields is None:
-            found.append(None)
-            continue
-        if not fitting:
-            has = ", ".join(
-                f"{short(name)} ({short(encoding)})" for name, encoding, _ in shard.columns[:SHOWN]
-            )
-            what = f"no {kind} column" + (f" {want!r}" if want else "")
-            raise SourceError(
-                f"{shard.path}: has {what} (has {has}; {kind}s are {', '.join(encodings)}); name "
-                "the columns with images and labels: fields=(IMAGE, LABEL)"
-            )
-        found.append(fitting[0])
-    image, label = found
-    assert image is not None
-    return Fields(image, label)
+    columns = [(name, encoding) for name, encoding, _ in shard.columns]
+    return chosen(shard.path, ("column", "columns"), columns, KINDS, fields)
 
 
 def _part(

@@ -5,13 +5,14 @@ A data set may come from anywhere, so every number is checked before anything is
 
 import json
 import os
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from reprlib import repr as short
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fastload.errors import SourceError
+from fastload.errors import SHOWN, SourceError
 from fastload.files.opening import no_wait
 from fastload.sources import first_look
 from fastload.sources.labels import nameless
@@ -54,6 +55,48 @@ def joined(
         labels,
         nameless(labels) if classes is None else classes,
     )
+
+
+class Fields(NamedTuple):
+    """Numbers of the image's and the label's place among a sample's values."""
+
+    image: int
+    label: int | None  # None: there is none
+
+
+def chosen(
+    where: str,
+    words: tuple[str, str],
+    has: Sequence[tuple[str, str]],
+    kinds: Mapping[str, Sequence[str]],
+    names: tuple[str, str] | None,
+) -> Fields:
+    """The values that are read: of these names, or the first of each kind. Raises SourceError.
+
+    words: what the format calls one, and several. has: their names and types. kinds: of the image
+    and of the label the types that will do, the best one first; of a type "image:jpg" counts what
+    stands before the colon.
+    """
+    (what, several), found = words, list[int | None]()
+    for position, (kind, types) in enumerate(kinds.items()):
+        want = names[position] if names else None
+        fitting = [
+            number
+            for one in types
+            for number, (name, type_) in enumerate(has)
+            if type_.partition(":")[0] == one and want in (None, name)
+        ]
+        if not fitting and (kind != "label" or names):
+            shown = ", ".join(f"{short(name)} ({short(type_)})" for name, type_ in has[:SHOWN])
+            missing = f"no {kind} {what}" + (f" {want!r}" if want else "")
+            raise SourceError(
+                f"{where}: has {missing} (has {shown}; {kind}s are {', '.join(types)}); name the "
+                f"{several} with images and labels: fields=(IMAGE, LABEL)"
+            )
+        found.append(fitting[0] if fitting else None)
+    image, label = found
+    assert image is not None
+    return Fields(image, label)
 
 
 def json_of(path: str, remedy: str, lacking: str) -> Any:

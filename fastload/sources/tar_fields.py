@@ -30,20 +30,19 @@ def with_fields(source: SpanSource, names: Sequence[str]) -> SpanSource:
 
     Raises SourceError.
     """
-    wanted = [name.lower() for name in names]
-    if pickled := [name for name in wanted if is_pickled(f"x.{name}")]:
+    if pickled := [name for name in names if is_pickled(f"x.{name}")]:
         raise SourceError(
             f"{source.where}: {pickled[0]!r} is pickled, and fastload never unpickles; write it as "
             "JSON or text"
         )
-    return replace(source, fields=tuple(_field(source, name) for name in wanted))
+    return replace(source, fields=tuple(_field(source, name) for name in names))
 
 
 def _field(source: SpanSource, name: str) -> Field:
     """Raises SourceError."""
-    index = span_index.path_of(WEBDATASET, source.where, "beside", name)
+    index = span_index.path_of(WEBDATASET, source.where, "beside", name.lower())
     found = first_look.parts(
-        source.where, index, dict.fromkeys(source.paths, ""), partial(_part, name)
+        source.where, index, dict.fromkeys(source.paths, ""), partial(_part, name.lower())
     )
     parts = [found[path] for path in source.paths]
     lacks = np.concatenate([part.label for part in parts]) < 0

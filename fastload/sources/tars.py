@@ -16,16 +16,17 @@ from fastload.errors import SourceError
 from fastload.files import formats
 from fastload.files.formats import SOURCES, WEBDATASET
 from fastload.files.patterns import expanded
-from fastload.sources import first_look, span_index
+from fastload.sources import first_look, span_index, tar_fields
 from fastload.sources import labels as labelling
 from fastload.sources.mapped import SpanSource
 from fastload.sources.span_index import Part
-from fastload.sources.tar_fields import with_fields as with_fields  # noqa: PLC0414  asked of formats
 from fastload.sources.tar_parts import FOLDERS, SAMPLES, scan
 from fastload.sources.tar_samples import classes_beside
 from fastload.spec import Longs
 
 COMPRESSED = (".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst", ".tar.lz4")
+
+with_fields = tar_fields.with_fields  # fastload.sources asks for it
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fastload.errors import SHOWN, SourceError
-from fastload.sources import first_look, span_files, span_index, tf_names, tf_records
+from fastload.sources import first_look, span_files, span_index, tf_fields, tf_names, tf_records
 from fastload.sources.labels import none
 from fastload.sources.mapped import SpanSource
 from fastload.sources.signatures import check_image
@@ -29,13 +29,14 @@ from fastload.sources.tf_example import (
     one_integer,
     text,
 )
-from fastload.sources.tf_fields import with_fields as with_fields  # noqa: PLC0414  asked of formats
 from fastload.sources.tf_records import REMEDY
 
 IMAGES = ("image/encoded", "image", "image_bytes", "image_raw", "encoded", "jpeg", "jpg", "png")
 LABELS = ("image/class/label", "label", "class", "target", "cls")
 LABELLED = re.compile(rb"label|class|cls|target")  # in the name of a feature: it may be a label
 ASK = "name the features with images and labels: fields=(IMAGE, LABEL)"
+
+with_fields = tf_fields.with_fields  # fastload.sources asks for it
 
 
 class Names(NamedTuple):

@@ -69,3 +69,8 @@ def test_listing_recipes_does_not_import_torch(fresh_command):
     )
     assert done.stdout.splitlines()[0].startswith("recipe ")
     assert done.stdout.splitlines()[-1] == "False"
+
+
+def test_a_source_does_not_import_torch(fresh_command):
+    done = fresh_command("-c", "import sys, fastload.sources.tars\nprint('torch' in sys.modules)")
+    assert done.stdout.split() == ["False"]

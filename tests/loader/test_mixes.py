@@ -3,6 +3,7 @@
 import copy
 import json
 
+import numpy as np
 import pytest
 import torch
 from torch.utils.data import RandomSampler
@@ -133,6 +134,14 @@ def test_another_mix_is_not_gone_on_with(roots):
         other.load_state_dict(state)
 
 
+def test_weights_of_numpy_and_of_any_unit(roots):
+    of_numpy = np.float32(5), np.int64(3), 2
+    for weights in (of_numpy, (5e-310, 3e-310, 2e-310), (5e307, 3e307, 2e307)):
+        parts = dict(zip(roots.values(), weights, strict=True))
+        data = fastload.mix(parts, OPS, length=40)
+        assert counts(roots, data, fastload.DistributedSampler(data, 1, 0)) == [20, 12, 8]
+
+
 def test_when_an_epoch_ends(roots):
     def shares(**named):
         data = fastload.mix({roots["one"]: 0.5, roots["two"]: 0.25, roots["three"]: 0.25}, **named)
@@ -184,6 +193,10 @@ def test_an_order_is_wanted(roots):
     assert len(list(fastload.DataLoader(data, 37, sampler=RandomSampler(data)))) == 1
 
 
+NEITHER = (
+    "mix: parts are neither {path: weight, …} nor pairs of a data set, or a path, and a weight; "
+    "give one of these"
+)
 WRONG = [
     ({}, {}, "mix: parts has no weight above 0 (got 0 parts); give one"),
     ({str(n): 1 for n in range(65_537)}, {}, "mix: parts has 65537 parts, want at most 65536"),
@@ -193,7 +206,34 @@ WRONG = [
     ({"one": True}, {}, "mix: parts has weight True for one, want a number from 0"),
     ({"one": 1}, {"by": "x"}, "mix: by is 'x', want 'weights' or 'epochs'"),
     ({"one": 1}, {"until": "x"}, "mix: until is 'x', want 'first' or 'all'"),
-    ({"one": 1}, {"length": 0}, "mix: length is 0, want a whole number from 1"),
+    (
+        {"one": 1},
+        {"length": 0},
+        "mix: length is 0, want a whole number from 1 to 68,719,476,736",
+    ),
+    (
+        {"one": 1},
+        {"length": 1 << 40},
+        "mix: length is 1099511627776, want a whole number from 1 to 68,719,476,736",
+    ),
+    (
+        {"one": 1},
+        {"length": 4, "schedule": {3: 5}},
+        "mix: schedule at 3 is 5, want weights of the parts",
+    ),
+    (
+        {"one": 1},
+        {"length": 4, "schedule": [1]},
+        "mix: schedule has the draw [1], want a whole number from 0",
+    ),
+    *[
+        (
+            parts,
+            {},
+            NEITHER,
+        )
+        for parts in (None, "train", [("one",)], {5: 1}, [("one", 1, 2)])
+    ],
     (
         {"one": 1},
         {"by": "epochs", "length": 3},
@@ -239,5 +279,9 @@ def test_parts_that_cannot_be_mixed(roots, tmp_path):
         f"mix: {roots['two']} has 0 of 2000000 draws in an epoch, want 1 in 1,048,576; give it "
         "more, or 0"
     )
-    with pytest.raises(UsageError, match="mix: an epoch has no draws; give larger weights"):
-        fastload.mix({roots["one"]: 0.001}, by="epochs")
+    for weight, what in ((0.001, "no"), (1e300, "too many")):
+        with pytest.raises(UsageError) as error:
+            fastload.mix({roots["one"]: weight}, by="epochs")
+        assert str(error.value) == (
+            f"mix: an epoch has {what} draws (want 1 to 68,719,476,736); give length"
+        )

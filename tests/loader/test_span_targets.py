@@ -72,7 +72,7 @@ def test_litdata_without_labels(tmp_path):
     data = fastload.open(where, OPS, target="text")
     assert data.classes == ("unlabelled",)
     assert data[3][1] == caption(3)
-    assert "has no label 'text' among the leaves (has 'image' ('jpeg'), " in refused(
+    assert "has no label leaf 'text' (has 'image' ('jpeg'), " in refused(
         where, "text", fields=("image", "text")
     )
 

@@ -1,8 +1,10 @@
 """`fastload.open(…, target=)`: what is not there, is damaged, or does not go together."""
 
+import reprlib
 import tarfile
 
 import pytest
+from torch.utils.data import ConcatDataset
 
 import fastload
 from fastload import transforms as T
@@ -11,6 +13,7 @@ from fastload.errors import PipelineError, SampleError
 from tests.conftest import encoded, textured
 from tests.loader.target_helpers import OPS, loader, refused, write
 from tests.sources.tar_helpers import put
+from tests.unit import mds_files
 
 
 @pytest.fixture(scope="module")
@@ -47,11 +50,30 @@ def test_what_is_not_there(where, folder, tmp_path):
     )
 
 
-@pytest.mark.parametrize("target", ["", [], [1], ["txt", ""]])
+@pytest.mark.parametrize(
+    "target", ["", [], [1], ["txt", ""], 5, {"txt"}, b"txt", "a\0b", "\ud800", "x" * 5000]
+)
 def test_targets_that_name_nothing(where, target):
     assert refused(where, target) == (
-        f"target is {target!r}, want a name, or several; such as 'txt'"
+        f"target is {reprlib.repr(target)}, want a name, or several; such as 'txt'"
     )
+
+
+def test_parts_whose_values_are_of_other_kinds(tars, tmp_path):
+    columns = (("jpg", "bytes", None), ("txt", "bytes", None))
+    shard = mds_files.shard([(encoded(textured(40, 60, 1)), b"x")], columns)
+    listed = [mds_files.described("0.mds", 1, columns)]
+    mds = str(mds_files.write(tmp_path / "mds", {"0.mds": shard}, listed))
+    mix = fastload.mix({tars: 1, mds: 1}, OPS, target="txt", length=4)
+    parts = ConcatDataset([fastload.open(path, OPS, target="txt") for path in (tars, mds)])
+    text = (
+        "target (txt): txt is not there in all parts, or of several kinds; mix parts that have the "
+        "same"
+    )
+    with pytest.raises(PipelineError) as error:
+        loader(mix)
+    assert str(error.value) == text
+    assert text in loader(parts).explain()
 
 
 def test_pickles_are_refused(where, tmp_path):

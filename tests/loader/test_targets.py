@@ -1,4 +1,4 @@
-"""`fastload.open(…, target=)`: captions, JSON and numbers beside the images, in place of labels."""
+"""What `fastload.open(target=)` gives: captions, JSON and numbers in place of labels."""
 
 import os
 import pickle
@@ -101,6 +101,13 @@ def test_several_at_once(where):
             assert said == facts(own)
             assert values["vector.npy"][number] == bytes([own]) * 5
     assert data[6][1] == {"json": facts(6), "label": 2, "vector.npy": b"\6" * 5}
+
+
+def test_names_as_the_user_writes_them(tars):
+    assert fastload.open(tars, OPS, target=("TXT", "label"))[3][1] == {
+        "TXT": caption(3),
+        "label": 3,
+    }
 
 
 def test_the_reference_gives_the_same(where):

@@ -101,7 +101,7 @@ def test_a_deep_description_is_left_aside(tmp_path):
 def test_images_of_other_types(tmp_path, kind):
     path = one(tmp_path, (kind, "int"), item((b"x", struct.pack("<q", 1))))
     assert refused(path) == (
-        f"{path}/index.json: has no image among the leaves (has '0' ({kind!r}), '1' ('int'); "
+        f"{path}/index.json: has no image leaf (has '0' ({kind!r}), '1' ('int'); "
         "images are jpeg, image, bytes); name the leaves with images and labels: "
         "fields=(IMAGE, LABEL)"
     )
@@ -109,10 +109,8 @@ def test_images_of_other_types(tmp_path, kind):
 
 def test_leaves_that_are_not_there(tmp_path):
     path = one(tmp_path)
-    assert "has no image '2' among the leaves (has '0' ('str'), " in refused(
-        path, fields=("2", "4")
-    )
-    assert "has no label 'x' among the leaves" in refused(path, fields=("1", "x"))
+    assert "has no image leaf '2' (has '0' ('str'), " in refused(path, fields=("2", "4"))
+    assert "has no label leaf 'x'" in refused(path, fields=("1", "x"))
 
 
 def test_bytes_that_are_no_image(tmp_path):

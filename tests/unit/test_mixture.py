@@ -143,6 +143,15 @@ def test_a_late_epoch_takes_no_longer():
     assert ((samples >= 0) & (samples < 1010)).all()
 
 
+def test_the_longest_epoch():
+    """No product of positions leaves 64 bits."""
+    length = mixture.MOST_DRAWS
+    mix = mixed([1000, 10], [length - (1 << 20), 1 << 20])
+    samples, occurrences = Mixture(mix).at(np.array([0, length // 2, length - 1]), 0, 0)
+    assert ((samples >= 0) & (samples < 1010)).all()
+    assert (occurrences >= 0).all()
+
+
 def test_edges_never_take_a_draw_back():
     for _ in range(300):
         counts = RANDOM.integers(1, 50, RANDOM.integers(1, 6)) * RANDOM.integers(1, 1000)

@@ -3,33 +3,20 @@
 `python -m benchmarks.peers.formats.litdatas FOLDER OUT` writes them.
 """
 
-import io
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from PIL import Image
-
-from benchmarks.peers import torches
-from benchmarks.peers.remote.litdatas import write
+from benchmarks.peers.remote.litdatas import images, write
 
 
 def make(spec: dict[str, Any]) -> Callable[[], Iterator[Any]]:
-    import litdata
+    from litdata import StreamingDataLoader
 
-    class Images(litdata.StreamingDataset):  # type: ignore[misc]
-        """Decoded and augmented as torchvision does."""
-
-        ops = torches.pil(spec)
-
-        def __getitem__(self, index: Any) -> Any:
-            raw, _ = super().__getitem__(index)
-            return self.ops(Image.open(io.BytesIO(raw)).convert("RGB"))
-
-    data = Images(spec["data"], shuffle=True)
-    loader = litdata.StreamingDataLoader(
-        data, batch_size=spec["batch_size"], num_workers=spec["workers"], persistent_workers=True
-    )
+    loader = StreamingDataLoader(
+        images(spec, spec["data"]), batch_size=spec["batch_size"], num_workers=spec["workers"],
+        persistent_workers=True,
+    )  # fmt: skip
     return lambda: iter(loader)
 
 

@@ -15,15 +15,12 @@ from benchmarks.peers import torches
 CHUNK = 64 << 20  # bytes
 
 
-def make(spec: dict[str, Any]) -> Callable[[], Iterator[Any]]:
+def images(spec: dict[str, Any], where: str, **options: Any) -> Any:
+    """A data set of LitData's, decoded and augmented as torchvision does, with its own options."""
     import litdata
-    from litdata.streaming import downloader
-
-    # Else its obstore refuses a store without TLS, whatever the environment says
-    downloader._OBSTORE_CLIENT_OPTIONS["allow_http"] = "true"
 
     class Images(litdata.StreamingDataset):  # type: ignore[misc]
-        """Decoded and augmented as torchvision does."""
+        """Of chunks."""
 
         ops = torches.pil(spec)
 
@@ -31,18 +28,24 @@ def make(spec: dict[str, Any]) -> Callable[[], Iterator[Any]]:
             raw, _ = super().__getitem__(index)
             return self.ops(Image.open(io.BytesIO(raw)).convert("RGB"))
 
+    return Images(where, shuffle=True, **options)
+
+
+def make(spec: dict[str, Any]) -> Callable[[], Iterator[Any]]:
+    from litdata import StreamingDataLoader
+    from litdata.streaming import downloader
+
+    # Else its obstore refuses a store without TLS, whatever the environment says
+    downloader._OBSTORE_CLIENT_OPTIONS["allow_http"] = "true"
     epochs = itertools.count()
 
     def epoch() -> Iterator[Any]:
-        data = Images(
-            "s3://lit", shuffle=True, cache_dir=f"{spec['scratch']}/{next(epochs)}",
+        data = images(
+            spec, "s3://lit", cache_dir=f"{spec['scratch']}/{next(epochs)}",
             storage_options={"endpoint_url": os.environ["AWS_ENDPOINT_URL"]},
         )  # fmt: skip
-        return iter(
-            litdata.StreamingDataLoader(
-                data, batch_size=spec["batch_size"], num_workers=spec["workers"]
-            )
-        )
+        size, workers = spec["batch_size"], spec["workers"]
+        return iter(StreamingDataLoader(data, batch_size=size, num_workers=workers))
 
     return epoch
 

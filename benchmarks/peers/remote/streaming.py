@@ -18,11 +18,12 @@ from benchmarks.peers import torches
 SHARD = "64"  # MiB
 
 
-def make(spec: dict[str, Any]) -> Callable[[], Iterator[Any]]:
+def images(spec: dict[str, Any], **options: Any) -> Any:
+    """A data set of MosaicML's, decoded and augmented as torchvision does, with its own options."""
     from streaming import StreamingDataset
 
     class Images(StreamingDataset):  # type: ignore[misc]
-        """Decoded and augmented as torchvision does."""
+        """Of MDS shards."""
 
         ops = torches.pil(spec)
 
@@ -30,13 +31,16 @@ def make(spec: dict[str, Any]) -> Callable[[], Iterator[Any]]:
             sample = super().__getitem__(index)
             return self.ops(Image.open(io.BytesIO(sample["image"])).convert("RGB"))
 
+    return Images(shuffle=True, batch_size=spec["batch_size"], **options)
+
+
+def make(spec: dict[str, Any]) -> Callable[[], Iterator[Any]]:
     epochs, small = itertools.count(), spec["peer"] == "streaming_tenth"
 
-    def opened(local: str) -> Images:
-        return Images(
-            remote=f"s3://{spec['bucket']}", local=f"{spec['scratch']}/{local}", shuffle=True,
-            batch_size=spec["batch_size"], cache_limit=spec["bytes"] // 10 if small else None,
-        )  # fmt: skip
+    def opened(local: str) -> Any:
+        limit = spec["bytes"] // 10 if small else None
+        remote, local = f"s3://{spec['bucket']}", f"{spec['scratch']}/{local}"
+        return images(spec, remote=remote, local=local, cache_limit=limit)
 
     kept = opened("kept") if small else None
 

@@ -80,11 +80,16 @@ class Runner:
         pairs = zip(self.pictures, plan.pictures, strict=True)
         return replace(self, plan=plan, pictures=tuple(replace(a, plan=b) for a, b in pairs))
 
-    def advise(self, pool: _native.Pool, location: Location) -> None:
+    def advise(self, pool: _native.Pool, work: Work, location: Location) -> None:
         """Ask the system to read the samples ahead: they are requested, and fetched a few batches
         later.
         """
-        pool.advise(self.plan.source.files, location.file, location.offset, location.size)
+        files = self.plan.source.files
+        pool.advise(files, location.file, location.offset, location.size)
+        for beside in self.plan.target.fields(self.plan.source) if self.plan.target else ():
+            # Whoever hands the batch out reads them one by one
+            offset, size = beside.offset[work.samples], beside.size[work.samples]
+            pool.advise(files, location.file, offset, size)
 
     def begin(self, pool: _native.Pool, work: Work, location: Location, seek: View) -> _native.Job:
         """Start reading. location: where the work's samples lie; seek: the epoch's seek indexes."""
