@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from fastload import _native
 from fastload.errors import SHOWN, SampleError, SourceError, sample_error
-from fastload.files.names import shown, whole_problem
+from fastload.files.names import is_pickled, shown, whole_problem
 from fastload.sources.base import Source
+from fastload.sources.span_index import Part
 from fastload.spec import Array, Longs
 from fastload.system import limits
 
@@ -122,6 +123,21 @@ def target_of(given: str | Sequence[str]) -> Target:
 def known(source: Source) -> tuple[Field, ...]:
     """Those that the data set was opened with."""
     return getattr(source, "fields", ())
+
+
+def of_parts(name: str, kind: str, parts: Sequence[Part]) -> Field:
+    """Of the files of a data set, in their order."""
+    offset, size = ([getattr(part, what) for part in parts] for what in ("offset", "size"))
+    return Field(name, kind, np.concatenate(offset), np.concatenate(size))
+
+
+def refuse_pickled(where: str, names: Sequence[str]) -> None:
+    """Raises SourceError for files that Python's pickle has written, by the ends of their names."""
+    if pickled := [name for name in names if is_pickled(f"x.{name}")]:
+        raise SourceError(
+            f"{where}: {pickled[0]!r} is pickled, and fastload never unpickles; write it as JSON "
+            "or text"
+        )
 
 
 def joined(parts: Sequence[Sequence[Field]]) -> tuple[Field, ...]:

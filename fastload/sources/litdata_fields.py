@@ -54,13 +54,7 @@ def _field(source: SpanSource, leaves: list[Leaf], chunks: list[Chunk], name: st
         lambda path, file, _: _part(of[path], leaves, number, kind, file.fileno()),
         READERS,
     )
-    parts = [found[chunk.path] for chunk in chunks]
-    return Field(
-        name,
-        kind,
-        np.concatenate([part.offset for part in parts]),
-        np.concatenate([part.size for part in parts]),
-    )
+    return fields.of_parts(name, kind, [found[chunk.path] for chunk in chunks])
 
 
 def _part(chunk: Chunk, leaves: list[Leaf], number: int, kind: str, file: int) -> Part:

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from fastload.errors import SourceError
-from fastload.files.names import check_keys, is_pickled, whole_problem
+from fastload.files.names import check_keys, whole_problem
 from fastload.sources import fields, lmdb_keys, span_files
 from fastload.sources import labels as labelling
 from fastload.sources.fields import Field
@@ -41,11 +41,7 @@ def with_fields(source: SpanSource, names: Sequence[str]) -> SpanSource:
 
     Raises SourceError.
     """
-    if pickled := [name for name in names if is_pickled(f"x.{name}")]:
-        raise SourceError(
-            f"{source.where}: {pickled[0]!r} is pickled, and fastload never unpickles; write it as "
-            "JSON or text"
-        )
+    fields.refuse_pickled(source.where, names)
     (path,) = source.paths
     found = span_files.opened(path, lambda file: lmdb_keys.found(path, file))
     images, layout = lmdb_keys.images(path, found)

@@ -46,13 +46,7 @@ def _field(source: SpanSource, shards: Sequence[Shard], name: str) -> Field:
     index = span_index.path_of("mds", source.where, "beside", name)
     asked = {path: asked_of(shard, numbers[path]) for path, shard in of.items()}
     found = first_look.parts(source.where, index, asked, partial(_part, of, numbers), READERS)
-    parts = [found[shard.path] for shard in shards]
-    return Field(
-        name,
-        kinds.pop(),
-        np.concatenate([part.offset for part in parts]),
-        np.concatenate([part.size for part in parts]),
-    )
+    return fields.of_parts(name, kinds.pop(), [found[shard.path] for shard in shards])
 
 
 def _number(source: SpanSource, shard: Shard, name: str) -> int:

@@ -13,7 +13,6 @@ import numpy as np
 
 from fastload.errors import SourceError
 from fastload.files.formats import WEBDATASET
-from fastload.files.names import is_pickled
 from fastload.sources import fields, first_look, span_index
 from fastload.sources.fields import Field
 from fastload.sources.mapped import SpanSource
@@ -30,11 +29,7 @@ def with_fields(source: SpanSource, names: Sequence[str]) -> SpanSource:
 
     Raises SourceError.
     """
-    if pickled := [name for name in names if is_pickled(f"x.{name}")]:
-        raise SourceError(
-            f"{source.where}: {pickled[0]!r} is pickled, and fastload never unpickles; write it as "
-            "JSON or text"
-        )
+    fields.refuse_pickled(source.where, names)
     return replace(source, fields=tuple(_field(source, name) for name in names))
 
 
@@ -53,12 +48,7 @@ def _field(source: SpanSource, name: str) -> Field:
     if lacks.any():
         first = source.name(int(np.argmax(lacks)))
         raise fields.incomplete(source.where, name, lacks, first)
-    return Field(
-        name,
-        fields.of_suffix(name),
-        np.concatenate([part.offset for part in parts]),
-        np.concatenate([part.size for part in parts]),
-    )
+    return fields.of_parts(name, fields.of_suffix(name), parts)
 
 
 def _part(name: str, path: str, file: IO[bytes], size: int) -> Part:

@@ -64,13 +64,9 @@ def _field(source: SpanSource, name: str) -> Field:
             f"{source.where}: feature {name!r} has several types ({', '.join(sorted(kinds))}); "
             "write the data set again"
         )
-    kind = next(number for number, called in KINDS.items() if called in kinds)
-    return Field(
-        name,
-        NUMBERS[kind] if kind in NUMBERS else fields.of_suffix(name.replace("/", ".")),
-        np.concatenate([part.offset for part in parts]),
-        np.concatenate([part.size for part in parts]),
-    )
+    number = next(number for number, called in KINDS.items() if called in kinds)
+    kind = NUMBERS.get(number) or fields.of_suffix(name.replace("/", "."))
+    return fields.of_parts(name, kind, parts)
 
 
 def _part(name: bytes, path: str, file: IO[bytes], _: int) -> Part:
