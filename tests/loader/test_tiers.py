@@ -76,11 +76,12 @@ def test_the_reference_is_in_no_tier(folder):
 
 @pytest.mark.parametrize("kind", [cifar, lambda: Subset(cifar(), [1, 2])])
 def test_pixels_in_memory_have_figures_of_their_own(kind):
-    assert tier(kind()) == f"tier 1 of 3: {tiers.NATIVE[1]}, a gain that was not measured"
+    assert tier(kind()) == f"tier 1 of 3: {tiers.NATIVE[1]}, {tiers.GAINS_IN_MEMORY[1].text}"
     data = cifar(transform=v1.Compose([lambda image: image.rotate(9), v1.ToTensor()]))
     for wrapped in (data, Subset(data, [1]), ConcatDataset([data, data])):
         assert tier(wrapped).startswith(
-            f"tier 2 of 3: {tiers.NATIVE[2]}, {tiers.GAINS_IN_MEMORY[2].text}; for tier 1 mend: "
+            f"tier 2 of 3: {tiers.NATIVE[2]}, {tiers.GAINS_IN_MEMORY[2].text}; for tier 1 "
+            f"({tiers.GAINS_IN_MEMORY[1].range}) mend: "
         )
 
 
@@ -180,7 +181,8 @@ def test_objects_that_refuse_are_no_error():
     for data in (Odd(), subset, joined, Mine(Odd())):
         said = tiers.workers(data, ["why"], last_steps=False)
         first = f"for tier 1 ({tiers.GAINS[1].range}) mend: why"
-        assert said == f"{now(3)}; for tier 2 {COMPOSE}; {first}"
+        second = f"for tier 2 ({tiers.GAINS[2].range})"
+        assert said == f"{now(3)}; {second} {COMPOSE}; {first}"
     chain = v1.Compose([])
     chain.transforms = Odd()
     assert END in tiers.workers(Mine(chain), ["why"], last_steps=False)
