@@ -67,6 +67,7 @@ def _divided(template: str) -> tuple[str, str]:
     return (template[:cut], template[cut + 1 :].strip()) if cut >= 0 else (template, "")
 
 
+@cache
 def texts() -> list[Text]:
     """By module, then by line."""
     found: dict[tuple[str, str, str], Text] = {}

@@ -1,5 +1,7 @@
 """What error texts are about: the cause and the cure of each group, which no text can say alone."""
 
+from functools import cache
+
 from benchmarks.pages import error_topics_data
 from benchmarks.pages.error_topics_data import Topic
 
@@ -215,7 +217,8 @@ TOPICS = (
 )  # fmt: skip
 
 
-def of(module: str, kind: str = "") -> Topic:
+@cache
+def of(module: str) -> Topic:
     """The topic of a module: the longest beginning that fits. Raises LookupError."""
     fits = [
         (len(start), topic)

@@ -5,6 +5,7 @@ The texts are read from the code (error_texts), causes and cures are kept by han
 
 import inspect
 from collections.abc import Iterator
+from functools import cache
 
 from benchmarks.pages import error_topics
 from benchmarks.pages.error_texts import CLASSES, Text, texts
@@ -44,6 +45,7 @@ fastload's. They are not listed.
 """
 
 
+@cache
 def page() -> str:
     """docs/errors.md."""
     found = texts()
