@@ -27,7 +27,7 @@ KINDS = {
 def with_fields(source: SpanSource, names: Sequence[str]) -> SpanSource:
     """The same data set, with these of its leaves. Raises SourceError."""
     leaves, chunks = litdata_index.read(source.where)
-    counts = np.bincount(source.file, minlength=len(source.paths)).tolist()
+    counts = source.counts().tolist()
     if [chunk.path for chunk in chunks] != list(source.paths) or counts != [
         chunk.samples for chunk in chunks
     ]:
@@ -54,7 +54,7 @@ def _field(source: SpanSource, leaves: list[Leaf], chunks: list[Chunk], name: st
         lambda path, file, _: _part(of[path], leaves, number, kind, file.fileno()),
         READERS,
     )
-    return fields.of_parts(name, kind, [found[chunk.path] for chunk in chunks])
+    return fields.of_spans(name, kind, found)
 
 
 def _part(chunk: Chunk, leaves: list[Leaf], number: int, kind: str, file: int) -> Part:

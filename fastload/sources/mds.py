@@ -43,10 +43,8 @@ def load(where: str, fields: tuple[str, str] | None = None) -> SpanSource:
     asked = {path: asked_of(*said) for path, said in listed.items()}
     index = span_index.path_of("mds", where, *(fields or ()))
     found = first_look.parts(where, index, asked, partial(_part, listed), READERS)
-    paths = tuple(shard.path for shard in shards)
-    parts = [found[path] for path in paths]
     unlabelled = any(fields.label is None for _, fields in listed.values())
-    return joined(where, paths, parts, none(0)[1] if unlabelled else None)
+    return joined(where, list(listed), found, none(0)[1] if unlabelled else None)
 
 
 def _fields(shard: Shard, fields: tuple[str, str] | None) -> Fields:

@@ -46,7 +46,7 @@ def _field(source: SpanSource, shards: Sequence[Shard], name: str) -> Field:
     index = span_index.path_of("mds", source.where, "beside", name)
     asked = {path: asked_of(shard, numbers[path]) for path, shard in of.items()}
     found = first_look.parts(source.where, index, asked, partial(_part, of, numbers), READERS)
-    return fields.of_parts(name, kinds.pop(), [found[shard.path] for shard in shards])
+    return fields.of_spans(name, kinds.pop(), found)
 
 
 def _number(source: SpanSource, shard: Shard, name: str) -> int:
