@@ -68,6 +68,9 @@ class Column:
         for begin in range(0, self.count, AT_ONCE):
             yield self.take(np.arange(begin, min(begin + AT_ONCE, self.count)))
 
+    def tolist(self) -> list[int]:
+        return [number for chunk in self.chunks() for number in chunk.tolist()]
+
     def __iter__(self) -> Iterator[np.int64]:
         return (number for chunk in self.chunks() for number in chunk)
 

@@ -9,7 +9,7 @@ import math
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain
 from typing import IO, TypeAlias
@@ -35,29 +35,31 @@ def parts(
     files: Mapping[str, str],
     read: Read,
     threads: int = 1,
+    *,
+    paths: Sequence[str] = (),
     anew: Collection[str] = (),
 ) -> Spans:
     """Of each file, in their order. Raises SourceError with every problem.
 
     where: the data set, as the user calls it. index: span_index.path_of it.
-    files: their paths, and of each how it is to be read, in any words. anew: those that are read
-    whatever is known.
+    files: their paths, and of each how it is to be read, in any words. paths: their order, in which
+    some may be there twice; nothing: that of `files`. anew: those that are read whatever is known.
     """
-    known = span_index.recall(index)
+    known, order = span_index.recall(index), list(paths or files)
     pool = ThreadPoolExecutor(threads, "fastload-look") if threads > 1 else None
     try:
-        stamps = _stamps(list(files), pool)
-        fitting = {} if known is None else _fitting(known, files, stamps, anew)
-        every = range(len(files))
-        if (
-            known is not None
-            and len(known.paths) == len(files)
-            and list(fitting.values()) == [*every]
-        ):
-            return known
-        look = _Look(where, Keeping(index, known, list(fitting.values())), files, read)
+        stamps = _stamps(order, pool)
+        wanted = [(os.path.abspath(path), files[path]) for path in order]
+        fitting: list[int | None] = [None] * len(order)
+        if known is not None:
+            fitting = _fitting(known, wanted, stamps)
+            fitting = [None if p in anew else at for p, at in zip(order, fitting, strict=True)]
+            if None not in fitting and known.paths == [path for path, _ in wanted]:
+                return known
+        some = [number for number in fitting if number is not None]
+        look = _Look(where, Keeping(index, known, some), files, read)
         try:
-            return look.over(stamps, fitting, pool)
+            return look.over(order, stamps, fitting, pool)
         finally:
             look.keeping.close()
     finally:
@@ -109,19 +111,17 @@ def _stamps(paths: list[str], pool: ThreadPoolExecutor | None) -> list[Stamp | S
 
 
 def _fitting(
-    known: Spans, files: Mapping[str, str], stamps: list[Stamp | SourceError], anew: Collection[str]
-) -> dict[str, int]:
-    """Files that are as they were when they were read; of each its part in `known`."""
+    known: Spans, wanted: Sequence[tuple[str, str]], stamps: Sequence[Stamp | SourceError]
+) -> list[int | None]:
+    """Of each file its part in `known`; None: it is new, or another one than was read."""
     number_of = {path: number for number, path in enumerate(known.paths)}
     then = list(map(tuple, known.stamps().tolist()))
-    fitting = {}
-    for (path, asked), stamp in zip(files.items(), stamps, strict=True):
-        number = number_of.get(os.path.abspath(path))
-        if number is None or path in anew:
-            continue
-        if (known.asked[number], then[number]) == (asked, stamp):
-            fitting[path] = number
-    return fitting
+    numbers = []
+    for (path, asked), stamp in zip(wanted, stamps, strict=True):
+        number = number_of.get(path)
+        fits = number is not None and (known.asked[number], then[number]) == (asked, stamp)
+        numbers.append(number if fits else None)
+    return numbers
 
 
 class _Look:
@@ -134,27 +134,24 @@ class _Look:
 
     def over(
         self,
-        stamps: list[Stamp | SourceError],
-        fitting: Mapping[str, int],
+        paths: Sequence[str],
+        stamps: Sequence[Stamp | SourceError],
+        fitting: Sequence[int | None],
         pool: ThreadPoolExecutor | None,
     ) -> Spans:
         """What is known and what is read now, in the order of the files. Raises SourceError."""
-        problems, paths = list[str](), list(self.files)
+        problems, every = list[str](), list(zip(paths, stamps, fitting, strict=True))
         self.line.waited()
         # First, so that whatever is kept on the way has all that is known
-        for number, path in enumerate(paths):
-            if path in fitting:
-                self.keeping.carry(number, fitting[path])
-        wanted = [
-            path
-            for path, stamp in zip(paths, stamps, strict=True)
-            if path not in fitting and not isinstance(stamp, SourceError)
-        ]
-        found = self._read_ahead(wanted, pool)
+        for number, part in enumerate(fitting):
+            if part is not None:
+                self.keeping.carry(number, part)
+        new = [path for path, now, part in every if part is None and isinstance(now, Stamp)]
+        found = self._read_ahead(new, pool)
         try:
-            for number, (path, stamp) in enumerate(zip(paths, stamps, strict=True)):
-                if path not in fitting:
-                    each = stamp if isinstance(stamp, SourceError) else next(found)
+            for number, (path, now, part) in enumerate(every):
+                if part is None:
+                    each = next(found) if isinstance(now, Stamp) else now
                     if isinstance(each, Part):
                         self.keeping.add(number, os.path.abspath(path), each)
                     else:

@@ -53,6 +53,7 @@ def _field(source: SpanSource, leaves: list[Leaf], chunks: list[Chunk], name: st
         {chunk.path: repr((chunk.samples, leaves, number)) for chunk in chunks},
         lambda path, file, _: _part(of[path], leaves, number, kind, file.fileno()),
         READERS,
+        paths=[chunk.path for chunk in chunks],
     )
     return fields.of_spans(name, kind, found)
 

@@ -36,9 +36,8 @@ def with_fields(source: SpanSource, names: Sequence[str]) -> SpanSource:
 def _field(source: SpanSource, name: str) -> Field:
     """Raises SourceError."""
     index = span_index.path_of(WEBDATASET, source.where, "beside", name.lower())
-    found = first_look.parts(
-        source.where, index, dict.fromkeys(source.paths, ""), partial(_part, name.lower())
-    )
+    asked, read = dict.fromkeys(source.paths, ""), partial(_part, name.lower())
+    found = first_look.parts(source.where, index, asked, read, paths=source.paths)
     lacking = int(found.lacking().sum())
     if not np.array_equal(found.tables.rows, source.counts()) or lacking == len(found):
         raise fields.lacking(source.where, name, [text for text in found.texts if text])

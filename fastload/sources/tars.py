@@ -82,7 +82,7 @@ def _known(where: str, paths: Sequence[str]) -> Spans:
     Raises SourceError.
     """
     index = span_index.path_of(WEBDATASET, where)
-    look = partial(first_look.parts, where, index, dict.fromkeys(paths, ""))
+    look = partial(first_look.parts, where, index, dict.fromkeys(paths, ""), paths=paths)
     spans: Spans = look(scan)
     # An archive without labels is one of classes only if all the others are.
     folders = SAMPLES not in spans.said

@@ -47,7 +47,9 @@ def _field(source: SpanSource, name: str) -> Field:
     index = span_index.path_of("tfrecord", source.where, "beside", name)
     asked = dict.fromkeys(source.paths, repr(name))
     read = partial(_part, name.encode("utf-8", "surrogateescape"))
-    found = first_look.parts(source.where, index, asked, read, span_files.READERS)
+    found = first_look.parts(
+        source.where, index, asked, read, span_files.READERS, paths=source.paths
+    )
     if not np.array_equal(found.tables.rows, source.counts()):
         raise SourceError(f"{source.where}: changed since it was read; open it again")
     lacking = int(found.lacking().sum())

@@ -61,6 +61,7 @@ def load(where: str, fields: tuple[str, str] | None = None) -> SpanSource:
         dict.fromkeys(paths, repr(names)),
         lambda path, file, _: _spans(path, file.fileno(), names),
         span_files.READERS,
+        paths=paths,
     )
     if names.label is None:
         return span_files.joined(where, paths, found, none(0)[1])

@@ -98,7 +98,7 @@ def kept(monkeypatch):
         return noted.slow() or keep(keeping)
 
     noted.slow, noted.written = lambda: None, written
-    monkeypatch.setattr(Keeping, "keep", lambda keeping: noted(keeping))
+    monkeypatch.setattr(Keeping, "keep", noted)
     return noted
 
 

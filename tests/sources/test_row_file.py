@@ -1,4 +1,4 @@
-"""Files of rows: what is read by blocks is what was written, and damage is found where it is used."""
+"""Files of rows: what is read by blocks is what was written; damage is found where it is used."""
 
 import os
 
@@ -146,9 +146,9 @@ def test_a_file_that_is_cut_off_while_it_is_open(tmp_path):
     path = tmp_path / "x.rows"
     rows = written(path, [([np.arange(500)], b"")], 1)
     os.truncate(path, int(rows.tables.at[0]) + 100)
-    with pytest.raises(SourceError, match="is damaged .checksum mismatch of rows, at byte 48"):
+    with pytest.raises(SourceError, match=r"is damaged \(checksum mismatch of rows, at byte 48"):
         rows.at(np.array([300, 2]))
-    with pytest.raises(SourceError, match="is damaged .it was cut off"):
+    with pytest.raises(SourceError, match=r"is damaged \(it was cut off"):
         rows.bytes_of(0)
 
 
