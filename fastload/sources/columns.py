@@ -16,8 +16,10 @@ AT_ONCE = 1 << 16  # values that are taken together where all are wanted
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """Numbers [N], indexed as an array is: by a number, a slice, or an array of numbers or of
-    bools. `np.asarray` makes an array of all.
+    """Numbers [N] that are read where they are asked for, indexed as an array is: by a number, a
+    slice, or an array of numbers or of bools. `np.asarray` makes an array of all.
+
+    Immutable, and picklable if `take` is; it is called from any thread.
 
     Args:
         count: N.
@@ -26,7 +28,7 @@ class Column:
 
     Example:
         >>> import numpy as np
-        >>> from fastload.sources.columns import Column
+        >>> from fastload.extending import Column
         >>> squares = Column(1 << 30, lambda at: at * at, 0, 1 << 60)
         >>> len(squares), int(squares[-1]), squares[np.array([2, 3])]
         (1073741824, 1152921502459363329, array([4, 9]))

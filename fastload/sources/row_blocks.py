@@ -112,7 +112,8 @@ class Blocks:
 
     def names(self, row: int) -> tuple[int, int, int]:
         """Of the block of a wanted row: where its names lie, their bytes and their XXH3-64."""
-        _, at, size, checksum = HEAD.unpack_from(self.data, int(self.of_row[row]) * self.stride)
+        place = int(self.of_row[row]) * self.stride
+        _, at, size, checksum = HEAD.unpack(self.data[place : place + HEAD.size].tobytes())
         return at, size, checksum
 
     def values(self, column: int, begins: Longs, widths: Longs, rows: Longs) -> Longs:
@@ -127,8 +128,9 @@ class Blocks:
 
     def _numbers(self, at: Longs) -> NDArray[np.uint64]:
         """What WIDE bytes from each place on say."""
-        gathered = self.data[at[:, None] + np.arange(WIDE)]
-        return gathered.view("<u8")[:, 0].astype(np.uint64, copy=False)
+        gathered = self.data[at[:, None] + np.arange(WIDE)].view("<u8")
+        numbers: NDArray[np.uint64] = gathered[:, 0].astype(np.uint64, copy=False)
+        return numbers
 
 
 _MASKS = np.array([(1 << 8 * width) - 1 for width in range(WIDE + 1)], np.uint64)

@@ -163,8 +163,10 @@ class Rows:
 
     def _blocks(self, samples: Longs, part: Longs) -> tuple[Blocks, Longs]:
         """The blocks that these rows lie in, and which of its block's each one is."""
-        block, row = np.divmod(samples - self.starts[part], ROWS)
-        sizes = self._layout.size[part]
+        begins: Longs = self.starts[part]
+        block: Longs = (samples - begins) // ROWS
+        row: Longs = samples - begins - block * ROWS
+        sizes: Longs = self._layout.size[part]
         blocks = Blocks(self._fill, self.tables.at[part] + block * sizes, sizes)
         if blocks.bad >= 0:
             raise self.damaged(blocks.bad, "checksum mismatch of rows")
@@ -181,7 +183,8 @@ class Rows:
 
 def _values(rows: Rows, number: int, samples: Longs) -> Longs:
     # A copy, since others get the same
-    return rows.at(samples).values[number].copy()
+    numbers: Longs = rows.at(samples).values[number].copy()
+    return numbers
 
 
 def fill(file: int, at: int, memory: memoryview) -> bool:

@@ -108,7 +108,8 @@ class Spans(Rows):
         """The first sample whose label is below 0; there is one."""
         part = int(np.argmax(self.lacking() > 0))
         begin, end = self.starts[part : part + 2].tolist()
-        return begin + int(np.argmax(self.column("label")[begin:end] < 0))
+        labels: Longs = self.column("label")[begin:end]
+        return int(begin) + int(np.argmax(labels < 0))
 
     def _read(self, samples: Longs) -> Taken:
         taken = super()._read(samples)
