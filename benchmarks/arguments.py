@@ -14,6 +14,7 @@ from benchmarks.peers import cli as peers
 from benchmarks.peers.formats import cli as formats
 from benchmarks.peers.remote import cli as remote
 from benchmarks.peers.remote import shuffles
+from benchmarks.rows import cli as rows
 from benchmarks.verdict import cli as verdict
 
 if TYPE_CHECKING:  # what add_subparsers() returns has no public name
@@ -162,6 +163,8 @@ def add_judged(verbs: "Verbs", measuring: Parser) -> None:
     formats.add(verbs.add_parser("formats", help=in_place))
     mixed = "how well orders mix that read neighbours together, fastload's and its peers'"
     shuffles.add(verbs.add_parser("shuffle", help=mixed))
+    many = "what an index of 1 to 1,000 million images costs, at open and in use"
+    rows.add(verbs.add_parser("rows", help=many))
     add_limits(
         verbs.add_parser(
             "limits",

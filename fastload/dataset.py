@@ -55,7 +55,8 @@ class Dataset(torch.utils.data.Dataset[tuple[Sample, Target]]):
 
     @property
     def targets(self) -> list[int]:
-        return [int(label) for label in self.pipeline.source.labels]
+        labels: list[int] = np.asarray(self.pipeline.source.labels).tolist()
+        return labels
 
     @property
     def masks(self) -> tuple[str, ...]:

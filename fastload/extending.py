@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fastload.files.formats import Format
     from fastload.plan.plan import Plan
     from fastload.sources.base import Files, FileSource, Location, Source
+    from fastload.sources.columns import Column
     from fastload.spec import Work
     from fastload.system.extensions import Record
 
@@ -31,6 +32,7 @@ __all__ = [
     "Batches",
     "Catalog",
     "Choice",
+    "Column",
     "ConversionError",
     "Engine",
     "Extra",
@@ -68,6 +70,7 @@ _HOMES = {
     "files.formats": ("Format",),
     "plan.plan": ("Plan",),
     "sources.base": ("FileSource", "Files", "Location", "Source"),
+    "sources.columns": ("Column",),
     "spec": ("Work",),
     "system.extensions": ("Record",),
 }

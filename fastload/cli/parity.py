@@ -114,10 +114,10 @@ def _emit(report: "Report", facts: dict[str, object], json_to: str | None) -> No
 
 def _mix(recipe: "Recipe", source: "Source") -> "Mix | None":
     """The recipe's, where the labels allow it."""
-    from fastload.transforms.mixing import class_problems
+    from fastload.plan.checks import label_problems
 
     mix = recipe.mix()
-    return None if mix is None or class_problems(mix, len(source.classes), source.labels) else mix
+    return None if mix is None or label_problems(mix, source) else mix
 
 
 def notes(report: "Report") -> list[str]:

@@ -68,7 +68,7 @@ def prepare(where: str) -> Readable:
             source, (), source.locate(np.arange(len(source), dtype=np.int64)).size, pngs=False
         )
     if isinstance(source, SpanSource):
-        return SourceReader(source, (), source.size)
+        return SourceReader(source, (), np.asarray(source.size))
     raise SourceError(
         f"{where}: cannot be indexed (got {formats.seen_at(where)}); give a folder of classes, "
         "tars, shards or an FFCV file"

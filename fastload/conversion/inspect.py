@@ -123,7 +123,7 @@ def spread(
 ) -> dict[str, Histogram]:
     """Histograms of what there is."""
     values = {"height, px": height, "width, px": width, "bytes": size}
-    counts: Longs = np.bincount(source.labels, minlength=len(source.classes))
+    counts: Longs = np.bincount(np.asarray(source.labels), minlength=len(source.classes))
     histograms = {
         name: histogram(each) for name, each in (values | {"samples per class": counts}).items()
     }
@@ -275,7 +275,7 @@ def _header(path: str, size: int) -> tuple[samples.Facts | None, str]:
 
 def _classes(source: Source | Reader) -> tuple[dict[str, float], str, str]:
     """Samples per class in percentiles, and the names of the smallest and the largest class."""
-    counts: Longs = np.bincount(source.labels, minlength=len(source.classes))
+    counts: Longs = np.bincount(np.asarray(source.labels), minlength=len(source.classes))
     return (
         percentiles(counts),
         source.classes[int(counts.argmin())],

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterator
 from typing import IO
 
-from fastload.files.below import PRIVATE, Folder, opened
+from fastload.files.below import PRIVATE, Folder, opened, temporary
 from fastload.files.names import Inner
 from fastload.files.opening import no_wait
 
@@ -114,17 +114,47 @@ def keep(file: str, content: bytes) -> bool:
     return True
 
 
+def begun(file: str) -> tuple[Folder, Inner, int]:
+    """A new file that is to get this name in the cache by `Folder.rename`: its open folder, its
+    name now, and its descriptor.
+
+    Raises OSError, also where the cache is not to be used.
+    """
+    folder, name = os.path.split(file)
+    if wrong := said(_strange(folder)):
+        raise OSError(errno.EPERM, wrong)
+    held = make(folder)
+    try:
+        new = temporary(name)
+        return held, new, held.create(new, PRIVATE, os.O_RDWR)
+    except BaseException:
+        held.close()
+        raise
+
+
+def recalled(file: str) -> int:
+    """The descriptor of a file in the cache. Raises OSError, also where it is not to be trusted."""
+    folder, name = os.path.split(file)
+    with opened(folder) as held:
+        if wrong := said(_strange(folder)):
+            raise OSError(errno.EPERM, wrong)
+        return held.open(Inner(name))
+
+
 def recall(file: str, most: int) -> bytes:
     """Up to `most` bytes of a file in the cache.
 
     Raises OSError, also where it is not to be trusted.
     """
-    folder, name = os.path.split(file)
-    with opened(folder) as held:
-        if wrong := said(_strange(folder)):
-            raise OSError(errno.EPERM, wrong)
-        with os.fdopen(held.open(Inner(name)), "rb") as whole:
-            return whole.read(most)
+    with os.fdopen(recalled(file), "rb") as whole:
+        return whole.read(most)
+
+
+def forget(file: str, descriptor: int) -> None:
+    """Remove a file that this process has open, unless another one has its name by now."""
+    with contextlib.suppress(OSError):
+        if os.path.samestat(os.lstat(file), os.fstat(descriptor)):
+            os.unlink(file)
 
 
 def said(wrong: str) -> str:

@@ -163,7 +163,7 @@ def order(
     sampler: object = batches.sampler
     size, drop_last = batches.batch_size, batches.drop_last
     if type(sampler) is SequentialSampler:
-        return _cut(lambda: np.arange(len(sampler.data_source)), size, drop_last, first)
+        return _in_order(len(sampler.data_source), size, drop_last, first)
     if (
         type(sampler) is RandomSampler
         and not sampler.replacement
@@ -173,6 +173,12 @@ def order(
     if type(sampler) is DistributedSampler:
         return _cut(lambda: _share(sampler), size, drop_last, first)
     return _keyed(sampler, size, drop_last, first) if type(sampler) is ShuffleSampler else None
+
+
+def _in_order(count: int, size: int, drop_last: bool, first: int) -> Iterator[Longs]:
+    """Batches of 0 to count - 1, of which nothing is made before it is asked for."""
+    end = count - count % size if drop_last else count
+    return (np.arange(at, min(at + size, end)) for at in range(first * size, end, size))
 
 
 def _cut(

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from fastload.plan import forms
 from fastload.plan.forms import Form
 from fastload.plan.pipeline import Pipeline
+from fastload.sources import Source
+from fastload.sources.columns import bounds, extremes
 from fastload.spec import Spec
 from fastload.system import devices
 from fastload.transforms import Mix
@@ -24,8 +26,16 @@ def mix_problems(mix: Mix, pipeline: Pipeline) -> list[str]:
             f"the data set makes {what}, want one picture and a class number; leave out mix"
         )
     elif not any("num_classes" in problem for problem in problems):
-        problems += class_problems(mix, len(source.classes), source.labels)
+        problems += label_problems(mix, source)
     return [f"mix ({mix.name}): {problem}" for problem in problems]
+
+
+def label_problems(mix: Mix, source: Source) -> list[str]:
+    """Why the labels of a source cannot be mixed. All are read only where some may be wrong."""
+    known = len(source.classes)
+    if not class_problems(mix, known, *bounds(source.labels)):
+        return []
+    return class_problems(mix, known, *extremes(source.labels))
 
 
 def target_problems(pipeline: Pipeline, device: str | None) -> list[str]:

@@ -1,6 +1,6 @@
 """What a source is: where encoded samples lie. Reading is random access; nothing is unpickled."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,10 +11,17 @@ from numpy.typing import NDArray
 
 from fastload import _native
 from fastload._native import Files as Files  # noqa: PLC0414 - handed out to sources of others
+from fastload.sources.columns import Numbers
 from fastload.spec import Longs, Pixels
+from fastload.system import machine
 
 if TYPE_CHECKING:
     from fastload.remote.access import Access
+
+
+def open_files(paths: Sequence[str]) -> Files:
+    """Files that stay open, where the system allows as many; else each is opened for each read."""
+    return Files(paths, keep_open=2 * len(paths) <= machine.open_files())
 
 
 class Seek(NamedTuple):
@@ -90,8 +97,10 @@ class Source(Protocol):
         """The path that the user gave, for messages."""
 
     @property
-    def labels(self) -> Longs:
-        """int64 [N]; of classes 0 to len(classes) - 1."""
+    def labels(self) -> Numbers:
+        """int64 [N]; of classes 0 to len(classes) - 1. An array, or a Column, which is indexed like
+        one and read where it is used.
+        """
 
     @property
     def classes(self) -> tuple[str, ...]:

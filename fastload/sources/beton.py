@@ -44,7 +44,7 @@ class BetonSource:
 
     @cached_property
     def classes(self) -> tuple[str, ...]:
-        return nameless(self.labels)
+        return nameless(int(self.labels.min()), int(self.labels.max()))
 
     @cached_property
     def files(self) -> _native.Files:

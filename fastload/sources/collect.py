@@ -225,11 +225,14 @@ Indexes: TypeAlias = Collection | PickedCollection | Fixed
 
 
 def make(mode: str, source: Source) -> Indexes:
-    """Where a loader's seek indexes come from. Only those of `Collectable` ones are collected."""
-    if mode == "auto" and isinstance(source, Collectable):
-        return Collection(source)
-    if mode == "auto" and isinstance(source, Subset) and isinstance(source.base, Collectable):
-        return PickedCollection(source.base, source.indices)
+    """Where a loader's seek indexes come from. Only those of `Collectable` ones are collected, of
+    up to seek_known.MOST samples.
+    """
+    base = source.base if isinstance(source, Subset) else source
+    if mode == "auto" and isinstance(base, Collectable) and len(base) <= seek_known.MOST:
+        if isinstance(source, Subset):
+            return PickedCollection(base, source.indices)
+        return Collection(base)
     return Fixed(Off() if mode == "off" else Found())
 
 
@@ -244,6 +247,8 @@ def describe(mode: str, source: Source, built: Indexes | None) -> str:
         return "seek index: none, the images are pixels in memory"
     if mode != "auto" or indexed == count or not isinstance(base, Collectable):
         return text
+    if len(base) > seek_known.MOST:
+        return f"{text}; none are collected of more than {seek_known.MOST:,}"
     folder = seek_known.of(base).cache
     collection = _collection(built)
     problem = unusable(folder) or (
@@ -259,6 +264,9 @@ def having(source: Source, built: Indexes | None) -> int:
     view: View = (collection.view if collection else None) or Found()
     if isinstance(built, PickedCollection) and built.whole.view:
         view = Picked(built.whole.view, built.indices)
+    nothing = np.zeros(0, np.int64)
+    if view.locate(nothing, source.locate(nothing).seek) is None:
+        return 0
     everything = np.arange(len(source))
     location = view.locate(everything, source.locate(everything).seek)
     return 0 if location is None else int(np.count_nonzero(location.size))

@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 from fastload import _native
 from fastload.errors import SHOWN, SampleError, SourceError, sample_error
 from fastload.files.names import is_pickled, shown, whole_problem
+from fastload.sources import columns
 from fastload.sources.base import Source
-from fastload.sources.span_index import Part
+from fastload.sources.columns import Numbers
+from fastload.sources.span_index import Spans
 from fastload.spec import Array, Longs
 from fastload.system import limits
 
@@ -56,7 +58,7 @@ OF_SUFFIX = {"txt": "text", "text": "text", "caption": "text", "json": "json"}
 
 @dataclass(frozen=True)
 class Field:
-    """One value of each sample: arrays [N].
+    """One value of each sample: arrays [N], or columns that are read where they are used.
 
     Args:
         name: As the user asks for it.
@@ -68,14 +70,15 @@ class Field:
 
     name: str
     kind: str
-    offset: Longs
-    size: Longs
+    offset: Numbers
+    size: Numbers
     checksum: NDArray[np.uint64] | None = None
 
     def at(self, samples: Longs) -> "Field":
         """Of these samples only."""
         sums = None if self.checksum is None else self.checksum[samples]
-        return replace(self, offset=self.offset[samples], size=self.size[samples], checksum=sums)
+        offset, size = (columns.picked(each, samples) for each in (self.offset, self.size))
+        return replace(self, offset=offset, size=size, checksum=sums)
 
 
 @dataclass(frozen=True)
@@ -125,10 +128,9 @@ def known(source: Source) -> tuple[Field, ...]:
     return getattr(source, "fields", ())
 
 
-def of_parts(name: str, kind: str, parts: Sequence[Part]) -> Field:
+def of_spans(name: str, kind: str, spans: Spans) -> Field:
     """Of the files of a data set, in their order."""
-    offset, size = ([getattr(part, what) for part in parts] for what in ("offset", "size"))
-    return Field(name, kind, np.concatenate(offset), np.concatenate(size))
+    return Field(name, kind, spans.column("offset"), spans.column("size"))
 
 
 def refuse_pickled(where: str, names: Sequence[str]) -> None:
@@ -159,8 +161,8 @@ def _joined(parts: Sequence[Field]) -> Field:
     return Field(
         parts[0].name,
         parts[0].kind,
-        np.concatenate([part.offset for part in parts]),
-        np.concatenate([part.size for part in parts]),
+        columns.joined([part.offset for part in parts]),
+        columns.joined([part.size for part in parts]),
         np.concatenate(sums) if whole else None,
     )
 
@@ -225,9 +227,9 @@ def lacking(where: str, name: str, known: Sequence[str]) -> SourceError:
     return SourceError(f"{where}: has no {name!r} beside its images (has {listed}); correct target")
 
 
-def incomplete(where: str, name: str, lacks: NDArray[np.bool_], first: str) -> SourceError:
+def incomplete(where: str, name: str, lacking: int, count: int, first: str) -> SourceError:
     """Some samples have it, and some have not."""
     return SourceError(
-        f"{where}: {int(lacks.sum())} of {len(lacks)} samples have no {name!r} (first {first}); "
-        "leave these samples out, or correct target"
+        f"{where}: {lacking} of {count} samples have no {name!r} (first {first}); leave these "
+        "samples out, or correct target"
     )

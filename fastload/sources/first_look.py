@@ -5,21 +5,19 @@ A format says which files there are, and how one is read. Whatever is read is ke
 time, so that who interrupts the first look at thousands of files does not begin anew.
 """
 
-import contextlib
 import math
 import os
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain
 from typing import IO, TypeAlias
-
-import numpy as np
 
 from fastload.errors import SourceError, listed
 from fastload.files.opening import no_wait
 from fastload.sources import span_index
-from fastload.sources.span_index import Part, Stamp
-from fastload.spec import Longs
+from fastload.sources.span_index import Keeping, Part, Spans, Stamp
 from fastload.system import terminal
 
 # What is in an open file, which has a path and so many bytes. Raises SourceError and OSError
@@ -27,30 +25,46 @@ Read: TypeAlias = Callable[[str, IO[bytes], int], Part]
 AFTER, EVERY = 2.0, 0.25  # s until a line is shown; s between two changes
 KEEP = 10.0  # s of reading, after which it is kept
 SHARE = 20  # … and as many times as long as keeping takes
+AHEAD = 32  # files that are read, or begun, before they are asked for
+TOGETHER = 256  # files whose facts one thread asks for
 
 
 def parts(
-    where: str, index: str, files: Mapping[str, str], read: Read, threads: int = 1
-) -> dict[str, Part]:
-    """One for each file, by its path. Raises SourceError with every problem.
+    where: str,
+    index: str,
+    files: Mapping[str, str],
+    read: Read,
+    threads: int = 1,
+    *,
+    paths: Sequence[str] = (),
+    anew: Collection[str] = (),
+) -> Spans:
+    """Of each file, in their order. Raises SourceError with every problem.
 
     where: the data set, as the user calls it. index: span_index.path_of it.
-    files: their paths, and of each how it is to be read, in any words.
+    files: their paths, and of each how it is to be read, in any words. paths: their order, in which
+    some may be there twice; nothing: that of `files`. anew: those that are read whatever is known.
     """
-    look = _Look(where, index, files, read)
-    problems, found = list[str](), dict[str, Part]()
+    known, order = span_index.recall(index), list(paths or files)
+    pool = ThreadPoolExecutor(threads, "fastload-look") if threads > 1 else None
     try:
-        with contextlib.closing(look.over(threads)) as each:
-            for path, one in zip(files, each, strict=True):
-                if isinstance(one, Part):
-                    found[path] = one
-                else:
-                    problems += str(one).split("\n")
+        stamps = _stamps(order, pool)
+        wanted = [(os.path.abspath(path), files[path]) for path in order]
+        fitting: list[int | None] = [None] * len(order)
+        if known is not None:
+            fitting = _fitting(known, wanted, stamps)
+            fitting = [None if p in anew else at for p, at in zip(order, fitting, strict=True)]
+            if None not in fitting and known.paths == [path for path, _ in wanted]:
+                return known
+        some = [number for number in fitting if number is not None]
+        look = _Look(where, Keeping(index, known, some), files, read)
+        try:
+            return look.over(order, stamps, fitting, pool)
+        finally:
+            look.keeping.close()
     finally:
-        look.end()
-    if problems:
-        raise SourceError(listed(problems))
-    return found
+        if pool is not None:
+            pool.shutdown(cancel_futures=True)
 
 
 def part(path: str, read: Read, asked: str = "") -> Part:
@@ -70,17 +84,15 @@ def part(path: str, read: Read, asked: str = "") -> Part:
     return found._replace(asked=asked, stamp=before)
 
 
-def joined(found: Sequence[Part]) -> tuple[Longs, Longs, Longs]:
-    """File, offset and size of all images: int64 [N] each."""
-    return (
-        np.repeat(np.arange(len(found)), [len(part.size) for part in found]),
-        np.concatenate([part.offset for part in found]),
-        np.concatenate([part.size for part in found]),
-    )
-
-
 def _stamp(facts: os.stat_result) -> Stamp:
     return Stamp(facts.st_size, facts.st_mtime_ns, facts.st_ino)
+
+
+def _stamp_of(path: str) -> Stamp | SourceError:
+    try:
+        return _stamp(os.stat(path))
+    except OSError as error:
+        return _unreadable(path, error)
 
 
 def _unreadable(path: str, error: OSError) -> SourceError:
@@ -89,78 +101,105 @@ def _unreadable(path: str, error: OSError) -> SourceError:
     )
 
 
-class _Look:
-    """Over all files of a data set, and what is kept of it."""
+def _stamps(paths: list[str], pool: ThreadPoolExecutor | None) -> list[Stamp | SourceError]:
+    """Of the files as they are now."""
+    if pool is None or len(paths) <= TOGETHER:
+        return list(map(_stamp_of, paths))
+    some = (paths[at : at + TOGETHER] for at in range(0, len(paths), TOGETHER))
+    found = pool.map(lambda each: list(map(_stamp_of, each)), some)
+    return list(chain.from_iterable(found))
 
-    def __init__(self, where: str, index: str, files: Mapping[str, str], read: Read) -> None:
-        self.where, self.index, self.files, self.read = where, index, files, read
-        self.known = span_index.recall(index)  # of files that may be gone, too
-        self.of = {path: os.path.abspath(path) for path in files}
-        self.changed = not self.known.keys() <= set(self.of.values())
+
+def _fitting(
+    known: Spans, wanted: Sequence[tuple[str, str]], stamps: Sequence[Stamp | SourceError]
+) -> list[int | None]:
+    """Of each file its part in `known`; None: it is new, or another one than was read."""
+    number_of = {path: number for number, path in enumerate(known.paths)}
+    then = list(map(tuple, known.stamps().tolist()))
+    numbers = []
+    for (path, asked), stamp in zip(wanted, stamps, strict=True):
+        number = number_of.get(path)
+        fits = number is not None and (known.asked[number], then[number]) == (asked, stamp)
+        numbers.append(number if fits else None)
+    return numbers
+
+
+class _Look:
+    """Over all files of a data set."""
+
+    def __init__(self, where: str, keeping: Keeping, files: Mapping[str, str], read: Read) -> None:
+        self.where, self.keeping, self.files, self.read = where, keeping, files, read
         self.line, self._shown_at = terminal.Line(AFTER), 0.0
         self._kept_at, self._patience = time.monotonic(), KEEP
 
-    def over(self, threads: int) -> Generator[Part | SourceError]:
-        """In the order of the files."""
+    def over(
+        self,
+        paths: Sequence[str],
+        stamps: Sequence[Stamp | SourceError],
+        fitting: Sequence[int | None],
+        pool: ThreadPoolExecutor | None,
+    ) -> Spans:
+        """What is known and what is read now, in the order of the files. Raises SourceError."""
+        problems, every = list[str](), list(zip(paths, stamps, fitting, strict=True))
         self.line.waited()
-        if threads == 1:
-            yield from self._counted(map(self._one, self.files))
-            return
-        pool = ThreadPoolExecutor(threads, "fastload-look")
+        # First, so that whatever is kept on the way has all that is known
+        for number, part in enumerate(fitting):
+            if part is not None:
+                self.keeping.carry(number, part)
+        new = [path for path, now, part in every if part is None and isinstance(now, Stamp)]
+        found = self._read_ahead(new, pool)
         try:
-            yield from self._counted(pool.map(self._one, self.files))
-        finally:
-            pool.shutdown(cancel_futures=True)
+            for number, (path, now, part) in enumerate(every):
+                if part is None:
+                    each = next(found) if isinstance(now, Stamp) else now
+                    if isinstance(each, Part):
+                        self.keeping.add(number, os.path.abspath(path), each)
+                    else:
+                        problems += str(each).split("\n")
+                self._now_and_then(number + 1)
+        finally:  # also of a look that was interrupted
+            self.line.clear()
+            if not self.keeping.whole:
+                self.keeping.keep()
+        if problems:
+            raise SourceError(listed(problems))
+        return self.keeping.spans()
+
+    def _read_ahead(
+        self, paths: list[str], pool: ThreadPoolExecutor | None
+    ) -> Iterator[Part | SourceError]:
+        """In their order; a few are read before they are asked for."""
+        if pool is None:
+            yield from map(self._one, paths)
+            return
+        under_way = deque[Future[Part | SourceError]]()
+        for path in paths:
+            under_way.append(pool.submit(self._one, path))
+            if len(under_way) > AHEAD:
+                yield under_way.popleft().result()
+        while under_way:
+            yield under_way.popleft().result()
 
     def _one(self, path: str) -> Part | SourceError:
         try:
-            known = self.known.get(self.of[path])
-            if known and (known.asked, known.stamp) == (self.files[path], self._stamp_of(path)):
-                return known
             return part(path, self.read, self.files[path])
         except SourceError as error:
             return error
 
-    def _stamp_of(self, path: str) -> Stamp:
-        try:
-            return _stamp(os.stat(path))
-        except OSError as error:
-            raise _unreadable(path, error) from error
-
-    def _counted(self, found: Iterator[Part | SourceError]) -> Iterator[Part | SourceError]:
-        """The same; what is new is kept, and a line on the terminal says how far it is."""
-        for number, (path, each) in enumerate(zip(self.files, found, strict=True), 1):
-            if isinstance(each, Part) and self.known.get(self.of[path]) is not each:
-                self.known[self.of[path]], self.changed = each, True
-                self._keep_now_and_then()
-            waited = self.line.waited()
-            if waited >= self._shown_at + EVERY:
-                self._shown_at = waited
-                left = waited / number * (len(self.files) - number)
-                self.line.show(
-                    f"first look at {self.where}: {number:,} of {len(self.files):,} files, "
-                    f"{left:,.0f} s left"
-                )
-            yield each
-
-    def _keep_now_and_then(self) -> None:
+    def _now_and_then(self, number: int) -> None:
+        """So many files are done: that is kept, and shown on a terminal."""
         begin = time.monotonic()
         if begin - self._kept_at >= self._patience:
-            self._keep()
+            kept = self.keeping.keep()
             self._kept_at = time.monotonic()
             self._patience = max(self._patience, SHARE * (self._kept_at - begin))
-
-    def end(self) -> None:
-        """Also of a look that was interrupted."""
-        self.line.clear()
-        if self.changed:
-            self._keep()
-
-    def _keep(self) -> None:
-        """Of the files of this data set alone; what is known of a changed one is out of date, and
-        is noticed at the next use.
-        """
-        mine = {path: self.known[path] for path in self.of.values() if path in self.known}
-        if not span_index.keep(self.index, mine):
-            self._patience = math.inf
-        self.changed = False
+            if not kept:
+                self._patience = math.inf
+        waited = self.line.waited()
+        if waited >= self._shown_at + EVERY:
+            self._shown_at = waited
+            left = waited / number * (len(self.files) - number)
+            self.line.show(
+                f"first look at {self.where}: {number:,} of {len(self.files):,} files, "
+                f"{left:,.0f} s left"
+            )

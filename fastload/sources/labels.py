@@ -48,9 +48,10 @@ def numbered(
     return labels, tuple(names)
 
 
-def nameless(labels: Longs) -> tuple[str, ...]:
-    """Classes without names: their numbers as text; none where the labels are no class numbers."""
-    low, high = int(labels.min()), int(labels.max())
+def nameless(low: int, high: int) -> tuple[str, ...]:
+    """Classes without names: their numbers as text; none where the labels, `low` to `high`, are no
+    class numbers.
+    """
     return tuple(map(str, range(high + 1))) if low >= 0 and high < MOST_CLASSES else ()
 
 

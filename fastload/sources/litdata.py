@@ -43,15 +43,15 @@ def load(where: str, fields: tuple[str, str] | None = None) -> SpanSource:
         {chunk.path: repr((chunk.samples, leaves, numbers)) for chunk in chunks},
         lambda path, file, _: _spans(of[path], leaves, numbers, file.fileno()),
         READERS,
+        paths=[chunk.path for chunk in chunks],
     )
-    spans = [found[chunk.path] for chunk in chunks]
     first = chunks[0].path
     what = f"{first}: leaf {short(leaves[numbers.image].name)}"
-    at, size = int(spans[0].offset[0]), int(spans[0].size[0])
+    at, size = (int(found.column(name)[0]) for name in ("offset", "size"))
     ask = "name the leaves with images and labels: fields=(IMAGE, LABEL)"
     opened(first, lambda file: check_image(what, file, at, size, ask))
     classes = none(0)[1] if numbers.label is None else None
-    return joined(where, [chunk.path for chunk in chunks], spans, classes)
+    return joined(where, [chunk.path for chunk in chunks], found, classes)
 
 
 def _spans(chunk: Chunk, leaves: list[Leaf], fields: Fields, file: int) -> Part:

@@ -27,7 +27,7 @@ KINDS = {
 def with_fields(source: SpanSource, names: Sequence[str]) -> SpanSource:
     """The same data set, with these of its leaves. Raises SourceError."""
     leaves, chunks = litdata_index.read(source.where)
-    counts = np.bincount(source.file, minlength=len(source.paths)).tolist()
+    counts = source.counts().tolist()
     if [chunk.path for chunk in chunks] != list(source.paths) or counts != [
         chunk.samples for chunk in chunks
     ]:
@@ -53,8 +53,9 @@ def _field(source: SpanSource, leaves: list[Leaf], chunks: list[Chunk], name: st
         {chunk.path: repr((chunk.samples, leaves, number)) for chunk in chunks},
         lambda path, file, _: _part(of[path], leaves, number, kind, file.fileno()),
         READERS,
+        paths=[chunk.path for chunk in chunks],
     )
-    return fields.of_parts(name, kind, [found[chunk.path] for chunk in chunks])
+    return fields.of_spans(name, kind, found)
 
 
 def _part(chunk: Chunk, leaves: list[Leaf], number: int, kind: str, file: int) -> Part:

@@ -22,7 +22,6 @@ from fastload.sources.lmdb_keys import text as text_of
 from fastload.sources.lmdb_tree import Entry
 from fastload.sources.mapped import SpanSource
 from fastload.sources.signatures import check_image
-from fastload.sources.span_index import Part
 from fastload.spec import Longs
 
 FILE = "data.mdb"
@@ -64,7 +63,7 @@ def _field(
         raise fields.lacking(source.where, name, lmdb_keys.others(found, images))
     if lacks.any():
         first = text_of(images[int(np.argmax(lacks))])
-        raise fields.incomplete(source.where, name, lacks, first)
+        raise fields.incomplete(source.where, name, int(lacks.sum()), len(lacks), first)
     entries = [found[key] for key in keys if key is not None]
     offset, size = (np.array([entry[part] for entry in entries], np.int64) for part in (1, 2))
     return Field(name, fields.of_suffix(name), offset, size)
@@ -90,7 +89,7 @@ def _source(where: str, path: str, file: int) -> SpanSource:
     else:
         labels, classes = _folders(path, images)
     offset, size = (np.array([entry[part] for entry in images], np.int64) for part in (1, 2))
-    return span_files.joined(where, [path], [Part(offset, size, labels)], classes)
+    return SpanSource(where, (path,), np.zeros_like(offset), offset, size, labels, classes)
 
 
 def _folders(path: str, images: list[Entry]) -> tuple[Longs, tuple[str, ...]]:

@@ -14,8 +14,10 @@ import numpy as np
 from fastload import _native
 from fastload.errors import SourceError
 from fastload.sources import seek_known
-from fastload.sources.base import Location, SeekFile
+from fastload.sources.base import Location, SeekFile, open_files
+from fastload.sources.columns import Numbers
 from fastload.sources.fields import Field
+from fastload.sources.span_index import Spans
 from fastload.spec import Longs
 
 REMEDY = "save it with save_to_disk, and take what load_from_disk gives"
@@ -23,16 +25,19 @@ REMEDY = "save it with save_to_disk, and take what load_from_disk gives"
 
 @dataclass(frozen=True)
 class SpanSource:
-    """Samples that are spans of bytes of a few files; arrays [N]."""
+    """Samples that are spans of bytes of a few files; arrays [N], or columns that are read where
+    they are used.
+    """
 
     where: str
     paths: tuple[str, ...]
-    file: Longs
-    offset: Longs  # bytes
-    size: Longs  # bytes
-    labels: Longs
+    file: Numbers
+    offset: Numbers  # bytes
+    size: Numbers  # bytes
+    labels: Numbers
     classes: tuple[str, ...]
     fields: tuple[Field, ...] = field(default=(), kw_only=True)  # what lies beside the images
+    spans: Spans | None = field(default=None, kw_only=True)  # the index that has the columns
 
     def __len__(self) -> int:
         return len(self.file)
@@ -42,12 +47,18 @@ class SpanSource:
 
     @cached_property
     def files(self) -> _native.Files:
-        return _native.Files(self.paths, keep_open=True)
+        return open_files(self.paths)
 
     @cached_property
     def seek(self) -> SeekFile | None:
         """Its images' seek indexes, where they lie beside the files or in the user's cache."""
-        return seek_known.of(self).find().seek
+        return seek_known.of(self).find().seek if len(self) <= seek_known.MOST else None
+
+    def counts(self) -> Longs:
+        """int64 [files]: how many samples each has."""
+        if self.spans is not None:
+            return self.spans.tables.rows
+        return np.bincount(self.file, minlength=len(self.paths)).astype(np.int64)
 
     def locate(self, samples: Longs) -> Location:
         seek = self.seek.locate(samples) if self.seek else None

@@ -42,11 +42,10 @@ def load(where: str, fields: tuple[str, str] | None = None) -> SpanSource:
     listed = {shard.path: (shard, _fields(shard, fields)) for shard in shards}
     asked = {path: asked_of(*said) for path, said in listed.items()}
     index = span_index.path_of("mds", where, *(fields or ()))
-    found = first_look.parts(where, index, asked, partial(_part, listed), READERS)
-    paths = tuple(shard.path for shard in shards)
-    parts = [found[path] for path in paths]
+    paths, read = [shard.path for shard in shards], partial(_part, listed)
+    found = first_look.parts(where, index, asked, read, READERS, paths=paths)
     unlabelled = any(fields.label is None for _, fields in listed.values())
-    return joined(where, paths, parts, none(0)[1] if unlabelled else None)
+    return joined(where, paths, found, none(0)[1] if unlabelled else None)
 
 
 def _fields(shard: Shard, fields: tuple[str, str] | None) -> Fields:

@@ -45,8 +45,9 @@ def _field(source: SpanSource, shards: Sequence[Shard], name: str) -> Field:
         )
     index = span_index.path_of("mds", source.where, "beside", name)
     asked = {path: asked_of(shard, numbers[path]) for path, shard in of.items()}
-    found = first_look.parts(source.where, index, asked, partial(_part, of, numbers), READERS)
-    return fields.of_parts(name, kinds.pop(), [found[shard.path] for shard in shards])
+    read = partial(_part, of, numbers)
+    found = first_look.parts(source.where, index, asked, read, READERS, paths=source.paths)
+    return fields.of_spans(name, kinds.pop(), found)
 
 
 def _number(source: SpanSource, shard: Shard, name: str) -> int:

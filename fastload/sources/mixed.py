@@ -12,8 +12,9 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from fastload import _native
-from fastload.sources import fields
+from fastload.sources import columns, fields
 from fastload.sources.base import Location, Source, raw_pixels
+from fastload.sources.columns import Numbers
 from fastload.sources.fields import Field
 from fastload.sources.views import Concat
 from fastload.spec import Longs, Pixels
@@ -38,8 +39,8 @@ class Relabelled:
         return self.base.where
 
     @cached_property
-    def labels(self) -> Longs:
-        return self.table[self.base.labels]
+    def labels(self) -> Numbers:
+        return columns.translated(self.base.labels, self.table)
 
     @property
     def files(self) -> _native.Files:

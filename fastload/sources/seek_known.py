@@ -10,10 +10,16 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple, Protocol
 
+import numpy as np
+
 from fastload.files.patterns import is_pattern
 from fastload.sources import seek
 from fastload.sources.base import FileSource
-from fastload.spec import Longs
+from fastload.sources.columns import Numbers
+
+# Samples of a data set that has seek indexes: each one's name and place are in memory, about 250
+# bytes
+MOST = 1 << 24
 
 
 class Spans(Protocol):
@@ -24,9 +30,9 @@ class Spans(Protocol):
     @property
     def paths(self) -> tuple[str, ...]: ...
     @property
-    def file(self) -> Longs: ...
+    def file(self) -> Numbers: ...
     @property
-    def offset(self) -> Longs: ...
+    def offset(self) -> Numbers: ...
 
 
 class Known(NamedTuple):
@@ -64,5 +70,5 @@ def of(source: FileSource | Spans) -> Known:
 
 
 def _places(names: Sequence[str], source: Spans) -> list[str]:
-    numbers = zip(source.file.tolist(), source.offset.tolist(), strict=True)
-    return [f"{names[file]}/{offset}" for file, offset in numbers]
+    file, offset = (np.asarray(each).tolist() for each in (source.file, source.offset))
+    return [f"{names[one]}/{at}" for one, at in zip(file, offset, strict=True)]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fastload import _native
 from fastload.errors import SourceError
 from fastload.sources import arrow, fields
-from fastload.sources.base import Location, Seek
+from fastload.sources.base import Location, Seek, open_files
 from fastload.sources.fields import Field
 from fastload.sources.shard_index import INDEX, SUM, Index, read_index
 from fastload.spec import Longs
@@ -51,9 +51,7 @@ class ShardSource:
 
     @cached_property
     def files(self) -> _native.Files:
-        return _native.Files(
-            [os.path.join(self.where, shard.name) for shard in self.index.shards], keep_open=True
-        )
+        return open_files([os.path.join(self.where, shard.name) for shard in self.index.shards])
 
     @cached_property
     def _sidecars(self) -> tuple[_native.Files, NDArray[np.bool_]] | None:
@@ -63,7 +61,7 @@ class ShardSource:
         """
         usable = np.array([not problem for problem in self.index.sidecar_problems()], np.bool_)
         paths = [os.path.join(self.where, sidecar.name) for sidecar in self.index.sidecars]
-        return (_native.Files(paths, keep_open=True), usable) if usable.any() else None
+        return (open_files(paths), usable) if usable.any() else None
 
     def locate(self, samples: Longs) -> Location:
         rows, columns = arrow.in_batches(samples, len(self)), self.index.columns
@@ -119,8 +117,8 @@ def with_fields(source: ShardSource, names: Sequence[str]) -> ShardSource:
             raise fields.lacking(source.where, name, [] if extras is None else has)
         offset, size, checksum = extras.named(name)
         if (size < 0).any():
-            first = source.name(int(np.argmax(size < 0)))
-            raise fields.incomplete(source.where, name, size < 0, first)
+            lacking, first = int(np.count_nonzero(size < 0)), source.name(int(np.argmax(size < 0)))
+            raise fields.incomplete(source.where, name, lacking, len(size), first)
         kind = fields.of_suffix(name)
         found.append(Field(name, kind, offset, size, checksum))
     return replace(source, fields=tuple(found))

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from fastload.errors import SHOWN, SourceError
 from fastload.files.opening import no_wait
-from fastload.sources import first_look
+from fastload.sources import span_index
+from fastload.sources.columns import bounds
 from fastload.sources.labels import nameless
 from fastload.sources.mapped import SpanSource
-from fastload.sources.span_index import Part
+from fastload.sources.span_index import Spans
 from fastload.spec import Array, Longs
 from fastload.system import limits
 
@@ -41,20 +42,13 @@ def opened(
 
 
 def joined(
-    where: str,
-    paths: Sequence[str],
-    parts: Sequence[Part],
-    classes: tuple[str, ...] | None = None,
+    where: str, paths: Sequence[str], spans: Spans, classes: tuple[str, ...] | None = None
 ) -> SpanSource:
     """The samples of all files, of which there is one at least."""
-    labels = np.concatenate([part.label for part in parts])
-    return SpanSource(
-        where,
-        tuple(paths),
-        *first_look.joined(parts),
-        labels,
-        nameless(labels) if classes is None else classes,
-    )
+    file, (offset, size, labels) = spans.parts(), map(spans.column, span_index.COLUMNS)
+    if classes is None:
+        classes = nameless(*bounds(labels))
+    return SpanSource(where, tuple(paths), file, offset, size, labels, classes, spans=spans)
 
 
 class Fields(NamedTuple):

@@ -1,28 +1,32 @@
 """The index of a data set whose samples are spans of files, in the user's cache: what was found in
-each file when it was read.
+each file when it was read. It is a file of rows (row_file.py), one part for each file.
 
-It is private to the user, written whole or not at all, and compared with the files' sizes, times
-and inodes at every use. What is damaged or does not fit is made anew.
+It is private to the user and compared with the files' sizes, times and inodes at every use. What is
+damaged or does not fit is made anew.
 """
 
-import json
+import contextlib
 import os
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fastload import _native
+from fastload.errors import SourceError
 from fastload.files import cache
+from fastload.files.below import Folder
+from fastload.files.names import Inner
 from fastload.sources import arrow
+from fastload.sources.row_file import Rows, Taken, in_memory
+from fastload.sources.row_writer import Writer
 from fastload.spec import Longs
-from fastload.system import limits
 
-# Magic, version, XXH3-64 of what follows behind this header, bytes of the JSON
-HEADER = struct.Struct("<8sQQQ")
-MAGIC, VERSION = b"FASTSPAN", 1
-ALIGNED = 8  # bytes: arrays begin at such places
+COLUMNS = ("offset", "size", "label")
+LABEL = COLUMNS.index("label")
+# What the tables say of a file besides: its stamp, and how many of its labels are below 0
+FACTS = ("size", "time", "inode", "lacking")
 
 
 class Stamp(NamedTuple):
@@ -53,8 +57,74 @@ class Part(NamedTuple):
     asked: str = ""
     stamp: Stamp = Stamp(0, 0, 0)
 
-    def name(self, row: int) -> str:
-        return self.names.split(b"\n")[row].decode()
+
+class Spans(Rows):
+    """What is in the files of a data set, in their order: columns COLUMNS.
+
+    Args:
+        where: The index's path.
+        file: Its descriptor.
+        kept: Whether it lies there; else it is in memory only.
+
+    Raises ValueError, and others of arrow.PARSE_ERRORS, for what no fastload wrote.
+    """
+
+    def __init__(self, where: str, file: int, *, kept: bool) -> None:
+        super().__init__(where, file)
+        self.kept = kept
+        self.paths, self.said, self.asked, self.texts = (
+            _texts(self.told[name]) for name in ("paths", "said", "asked", "texts")
+        )
+        lengths = {len(self.paths), len(self.said), len(self.asked), len(self.tables.rows)}
+        if self.columns != COLUMNS or len(lengths) > 1 or self.tables.facts.shape[1] != len(FACTS):
+            raise ValueError("other columns, or parts")
+        low, high = self.tables.low[:, LABEL], self.tables.high[:, LABEL]
+        if self.texts and ((low < -1) | (high >= len(self.texts))).any():
+            raise ValueError("a label has no text")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.kept:
+            return reopened, (self.where, self.checksum)
+        size = os.fstat(self.file).st_size
+        return in_a_copy, (self.where, os.pread(self.file, size, 0))
+
+    def damaged(self, at: int, what: str) -> SourceError:
+        if self.kept:
+            cache.forget(self.where, self.file)
+        return SourceError(
+            f"{self.where}: is damaged ({what}, at byte {at}), and was removed; open the data set "
+            "again, which makes it anew"
+        )
+
+    def stamps(self) -> Longs:
+        """int64 [files, fields of Stamp]."""
+        return self.tables.facts[:, : len(Stamp._fields)]
+
+    def lacking(self) -> Longs:
+        """int64 [files]: how many labels are below 0."""
+        return self.tables.facts[:, FACTS.index("lacking")]
+
+    def first_lacking(self) -> int:
+        """The first sample whose label is below 0; there is one."""
+        part = int(np.argmax(self.lacking() > 0))
+        begin, end = self.starts[part : part + 2].tolist()
+        labels: Longs = self.column("label")[begin:end]
+        return int(begin) + int(np.argmax(labels < 0))
+
+    def _read(self, samples: Longs) -> Taken:
+        taken = super()._read(samples)
+        offset, size, _ = taken.values
+        limit = self.tables.facts[taken.part, 0]
+        if not ((size == 0) | arrow.inside(offset, size, limit)).all():
+            raise self.damaged(0, "an image outside of its file")
+        return taken
+
+
+def _texts(said: Any) -> list[Any]:
+    """Raises ValueError. None: a text that no label is any more."""
+    if type(said) is not list or not all(type(text) is str or text is None for text in said):
+        raise ValueError("a text is none")
+    return said
 
 
 def path_of(format: str, where: str, *how: str) -> str:
@@ -63,80 +133,133 @@ def path_of(format: str, where: str, *how: str) -> str:
     return cache.path("spans", f"{key:016x}.index")
 
 
-def recall(file: str) -> dict[str, Part]:
-    """What is known of the files of a data set, by their paths; nothing where that is not to be
-    trusted.
-    """
+def recall(file: str) -> Spans | None:
+    """What is known of the files of a data set; None where that is not to be trusted."""
     try:
-        most = min(os.path.getsize(file), limits.INDEX)
-        return decode(cache.recall(file, most))
+        return Spans(file, cache.recalled(file), kept=True)
     except (OSError, struct.error, RecursionError, *arrow.PARSE_ERRORS):
-        return {}
+        return None
 
 
-def keep(file: str, parts: Mapping[str, Part]) -> bool:
-    """Whether that went well: without it the next program reads the files again."""
-    return cache.keep(file, encode(parts))
+def reopened(file: str, checksum: int) -> Spans:
+    """The same index in another process. Raises SourceError."""
+    found = recall(file)
+    if found is None or found.checksum != checksum:
+        raise SourceError(f"{file}: was replaced while in use; open the data set again")
+    return found
 
 
-def encode(parts: Mapping[str, Part]) -> bytes:
-    # Files share most of their labels' texts, so each text is there once
-    texts = {text: number for number, text in enumerate(_texts(parts))}
-    said = []
-    for path, part in parts.items():
-        lengths = (len(part.size), len(part.names), len(part.texts))
-        said.append([path, *part.stamp, *lengths, part.said, part.asked])
-    blocks = [_padded(json.dumps([list(texts), said]).encode(), b" ")]
-    for part in parts.values():
-        numbers = np.array([texts[text] for text in part.texts], np.int64)
-        arrays = (part.offset, part.size, part.label, numbers)
-        blocks += [array.astype("<i8").tobytes() for array in arrays]
-        blocks.append(_padded(part.names, b"\0"))
-    body = b"".join(blocks)
-    return HEADER.pack(MAGIC, VERSION, _native.xxh3(body), len(blocks[0])) + body
+def in_a_copy(where: str, content: bytes) -> Spans:
+    """The same of one that lies nowhere."""
+    return Spans(where, in_memory(content), kept=False)
 
 
-def _texts(parts: Mapping[str, Part]) -> Iterable[str]:
-    return dict.fromkeys(text for part in parts.values() for text in part.texts)
+def _used(known: Spans, some: Sequence[int]) -> set[int]:
+    """The numbers of the texts that labels of these parts are."""
+    if not known.texts or len(some) == len(known.paths):
+        return {number for number, text in enumerate(known.texts) if text is not None}
+    labels, found = known.column("label"), set[int]()
+    for part in some:
+        found.update(np.unique(labels[slice(*known.starts[part : part + 2].tolist())]).tolist())
+    return found - {-1}
 
 
-def decode(data: bytes) -> dict[str, Part]:
-    """Raises ValueError, and others of PARSE_ERRORS, for what no fastload wrote."""
-    magic, version, checksum, length = HEADER.unpack_from(data)
-    body = memoryview(data)[HEADER.size :]
-    if (magic, version, checksum) != (MAGIC, VERSION, _native.xxh3(body)):
-        raise ValueError("is damaged, or of another version")
-    at, parts = length, dict[str, Part]()
-    texts, said = json.loads(arrow.small_json(bytes(body[:length])))
-    for path, *row in said:
-        parts[path], at = _part(body, at, row, texts)
-    return parts
+class Keeping:
+    """Writes such an index: in the cache, or in memory where nothing can be kept there.
 
+    Args:
+        index: path_of the data set.
+        known: Another one, whose parts may be carried over.
+        some: Those that will be; their labels are of the same texts.
+    """
 
-def _part(body: memoryview, at: int, row: list[Any], texts: list[Any]) -> tuple[Part, int]:
-    """One file's, and where it ends. Raises ValueError."""
-    *facts, said, asked = row
-    if not all(type(number) is int and number >= 0 for number in facts):
-        raise ValueError("a number is none")
-    if not type(said) is type(asked) is str:
-        raise ValueError("a text is none")
-    *stamp, count, names, kinds = facts
-    arrays = []
-    for length in (count, count, count, kinds):
-        arrays.append(np.frombuffer(body, "<i8", length, at).astype(np.int64, copy=False))
-        at += 8 * length
-    offset, size, label, numbers = arrays
-    if ((numbers < 0) | (numbers >= len(texts))).any():
-        raise ValueError("a label has no text")
-    own = tuple(str(texts[number]) for number in numbers.tolist())
-    lines = bytes(body[at : at + names])
-    part = Part(offset, size, label, lines, own, said, asked, Stamp(*stamp))
-    inside = (size == 0) | arrow.inside(offset, size, np.full(count, part.stamp.size))
-    labelled = (label >= -1) & (label < kinds) if kinds else np.True_
-    if not (inside & labelled).all() or (lines and len(lines.split(b"\n")) != count):
-        raise ValueError("an image lies outside its file, or has no name or class")
-    return part, at + names + -names % ALIGNED
+    def __init__(self, index: str, known: Spans | None = None, some: Sequence[int] = ()) -> None:
+        self.index, self.known = index, known
+        self.folder: Folder | None = None
+        try:
+            self.folder, self.new, self.file = cache.begun(index)  # with a name that nobody knows
+        except OSError:
+            self.file = in_memory()
+        self.named = False  # whether it has its name in the cache
+        self.whole = False  # whether all that was written counts
+        self.writer = Writer(self.file, COLUMNS)
+        # Of each part that was written: its number in the data set, path, said, asked
+        self.files: list[tuple[int, str, str, str]] = []
+        self.texts: list[str | None] = [] if known is None else list(known.texts)
+        self.number_of = dict(zip(self.texts, range(len(self.texts)), strict=True))
+        self.used = set[int]() if known is None else _used(known, some)
 
+    def add(self, number: int, path: str, part: Part) -> None:
+        """A file that was read, of this number in the data set."""
+        numbers = [self._number(text) for text in part.texts]
+        self.used.update(numbers)
+        label = part.label
+        if numbers:
+            label = np.where(label < 0, -1, np.array(numbers, np.int64)[label])
+        facts = (*part.stamp, int(np.count_nonzero(label < 0)))
+        self.whole = False
+        self._write(lambda: self.writer.add((part.offset, part.size, label), part.names, facts))
+        self.files.append((number, path, part.said, part.asked))
 
-def _padded(block: bytes, filler: bytes) -> bytes:
-    return block + filler * (-len(block) % ALIGNED)
+    def carry(self, number: int, part: int) -> None:
+        """A file that is part of `known`. Raises SourceError for damage there."""
+        known = self.known
+        assert known is not None
+        facts = known.tables.facts[part].tolist()
+        self.whole = False
+        self._write(lambda: self.writer.copy(known, part, facts))
+        self.files.append((number, known.paths[part], known.said[part], known.asked[part]))
+
+    def _number(self, text: str) -> int:
+        number = self.number_of.setdefault(text, len(self.texts))
+        if number == len(self.texts):
+            self.texts.append(text)
+        return number
+
+    def keep(self) -> bool:
+        """What was written so far counts; whether it lies in the cache. Raises OSError."""
+        texts = [text if number in self.used else None for number, text in enumerate(self.texts)]
+        order = sorted(range(len(self.files)), key=self.files.__getitem__)
+        _, *columns = zip(*map(self.files.__getitem__, order), strict=True) if order else ((),) * 4
+        told = {**dict(zip(("paths", "said", "asked"), columns, strict=True)), "texts": texts}
+        self._write(lambda: self.writer.finish(told, order))
+        self.whole = True
+        if self.folder is not None and not self.named:
+            try:
+                self.folder.rename(self.new, Inner(os.path.basename(self.index)))
+                self.named = True
+            except OSError:
+                self._leave()
+        return self.folder is not None
+
+    def spans(self) -> Spans:
+        """All of it, after `keep`."""
+        return Spans(self.index, os.dup(self.file), kept=self.folder is not None)
+
+    def close(self) -> None:
+        os.close(self.file)
+        if self.folder is not None:
+            self.folder.close()
+
+    def _write(self, write: Callable[[], None]) -> None:
+        """In memory, where the cache has no room any more. Raises OSError."""
+        try:
+            write()
+        except OSError:
+            if self.folder is None:
+                raise
+            self._leave()
+            write()
+
+    def _leave(self) -> None:
+        """Go on in memory."""
+        assert self.folder is not None
+        file = in_memory()
+        self.writer.into(file)
+        os.close(self.file)
+        self.file = file
+        with contextlib.suppress(OSError):
+            if not self.named:
+                self.folder.remove(self.new)
+        self.folder.close()
+        self.folder = None

@@ -36,19 +36,15 @@ def with_fields(source: SpanSource, names: Sequence[str]) -> SpanSource:
 def _field(source: SpanSource, name: str) -> Field:
     """Raises SourceError."""
     index = span_index.path_of(WEBDATASET, source.where, "beside", name.lower())
-    found = first_look.parts(
-        source.where, index, dict.fromkeys(source.paths, ""), partial(_part, name.lower())
-    )
-    parts = [found[path] for path in source.paths]
-    lacks = np.concatenate([part.label for part in parts]) < 0
-    counts = np.bincount(source.file, minlength=len(parts)).tolist()
-    if [len(part.label) for part in parts] != counts or lacks.all():
-        known = dict.fromkeys(other for part in parts for other in part.texts)
-        raise fields.lacking(source.where, name, list(known))
-    if lacks.any():
-        first = source.name(int(np.argmax(lacks)))
-        raise fields.incomplete(source.where, name, lacks, first)
-    return fields.of_parts(name, fields.of_suffix(name), parts)
+    asked, read = dict.fromkeys(source.paths, ""), partial(_part, name.lower())
+    found = first_look.parts(source.where, index, asked, read, paths=source.paths)
+    lacking = int(found.lacking().sum())
+    if not np.array_equal(found.tables.rows, source.counts()) or lacking == len(found):
+        raise fields.lacking(source.where, name, [text for text in found.texts if text])
+    if lacking:
+        first = source.name(found.first_lacking())
+        raise fields.incomplete(source.where, name, lacking, len(found), first)
+    return fields.of_spans(name, fields.of_suffix(name), found)
 
 
 def _part(name: str, path: str, file: IO[bytes], size: int) -> Part:

@@ -24,7 +24,7 @@ from fastload.system import limits
 
 # What Part.said is of an archive: WebDataset's samples; those, though by its names it might be of
 # classes; or of classes, so that each image is a sample, and its folder the class. An archive that
-# has no label and all in folders is of classes if all others are.
+# has no label and all in folders is of classes if all others are. Then a label is the folder.
 SAMPLES, UNLABELLED, FOLDERS = "samples", "unlabelled", "folders"
 
 
@@ -56,7 +56,7 @@ def _part(path: str, walk: Walk, files: _Open, folders: bool | None) -> Part:
     images, texts = list[Span](), list[str | None]()
     if folders:
         images = folder_images(walk.spans)
-        texts = [None] * len(images)
+        texts = [CONTROL.sub("_", image.name.rpartition("/")[0]) for image in images]
     else:
         for sample in samples(files, of_samples(walk.spans)):
             if sample.problem:

@@ -8,7 +8,7 @@ are found are those of conversions (tar_samples.py).
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 
 import numpy as np
 
@@ -16,13 +16,13 @@ from fastload.errors import SourceError
 from fastload.files import formats
 from fastload.files.formats import SOURCES, WEBDATASET
 from fastload.files.patterns import expanded
-from fastload.sources import first_look, span_index, tar_fields
+from fastload.sources import columns, first_look, span_index, tar_fields
 from fastload.sources import labels as labelling
+from fastload.sources.columns import Numbers
 from fastload.sources.mapped import SpanSource
-from fastload.sources.span_index import Part
+from fastload.sources.span_index import Spans
 from fastload.sources.tar_parts import FOLDERS, SAMPLES, scan
 from fastload.sources.tar_samples import classes_beside
-from fastload.spec import Longs
 
 COMPRESSED = (".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst", ".tar.lz4")
 
@@ -31,20 +31,12 @@ with_fields = tar_fields.with_fields  # fastload.sources asks for it
 
 @dataclass(frozen=True, eq=False)
 class TarSource(SpanSource):
-    """Samples in tars.
-
-    Args:
-        names: Of each archive, the names of its images, UTF-8, a line each.
-        first: int64 [archives], the number of each one's first sample.
-    """
-
-    names: tuple[bytes, ...]
-    first: Longs
+    """Samples in tars."""
 
     def name(self, sample: int) -> str:
+        assert self.spans is not None
         archive = int(self.file[sample])
-        row = sample - int(self.first[archive])
-        return f"{self.paths[archive]}:{_lines(self.names[archive])[row].decode()}"
+        return f"{self.paths[archive]}:{self.spans.name(sample)}"
 
 
 def load(where: str) -> TarSource:
@@ -53,20 +45,12 @@ def load(where: str) -> TarSource:
     Raises SourceError with every problem found.
     """
     paths = archives(where)
-    parts = _known(where, paths)
-    counts = [len(part.size) for part in parts]
-    if not sum(counts):
+    spans = _known(where, paths)
+    if not len(spans):
         raise SourceError(f"{where}: no images in {len(paths)} archives; give others")
-    labels, classes = _labels(where, paths, parts)
-    return TarSource(
-        where,
-        tuple(paths),
-        *first_look.joined(parts),
-        labels,
-        classes,
-        tuple(part.names for part in parts),
-        np.cumsum([0, *counts[:-1]]),
-    )
+    labels, classes = _labels(where, paths, spans)
+    offset, size = spans.column("offset"), spans.column("size")
+    return TarSource(where, tuple(paths), spans.parts(), offset, size, labels, classes, spans=spans)
 
 
 def archives(where: str) -> list[str]:
@@ -92,51 +76,40 @@ def archives(where: str) -> list[str]:
     return paths
 
 
-def _known(where: str, paths: Sequence[str]) -> list[Part]:
+def _known(where: str, paths: Sequence[str]) -> Spans:
     """What the headers of the archives say: as it was kept, or read now.
 
     Raises SourceError.
     """
     index = span_index.path_of(WEBDATASET, where)
-    parts = first_look.parts(where, index, dict.fromkeys(paths, ""), scan)
+    look = partial(first_look.parts, where, index, dict.fromkeys(paths, ""), paths=paths)
+    spans: Spans = look(scan)
     # An archive without labels is one of classes only if all the others are.
-    folders = all(part.said != SAMPLES for part in parts.values())
-    wrong = [path for path, part in parts.items() if (part.said == FOLDERS) != folders]
-    for path in wrong:
-        parts[path] = first_look.part(path, partial(scan, folders=folders))
-    if wrong:
-        span_index.keep(index, {os.path.abspath(path): part for path, part in parts.items()})
-    return [parts[path] for path in paths]
+    folders = SAMPLES not in spans.said
+    wrong = {
+        path for path, said in zip(paths, spans.said, strict=True) if (said == FOLDERS) != folders
+    }
+    return look(partial(scan, folders=folders), anew=wrong) if wrong else spans
 
 
-def _labels(
-    where: str, paths: Sequence[str], parts: Sequence[Part]
-) -> tuple[Longs, tuple[str, ...]]:
+def _labels(where: str, paths: Sequence[str], spans: Spans) -> tuple[Numbers, tuple[str, ...]]:
     """Labels and classes of all samples. Raises SourceError."""
-    if all(part.said == FOLDERS for part in parts):
-        names = [name for part in parts if part.names for name in _lines(part.names)]
-        labels, classes, _ = labelling.of_folders(where, [name.decode() for name in names])
-        return labels, classes
-    lacking = [int(np.count_nonzero(part.label < 0)) for part in parts]
-    count = sum(len(part.size) for part in parts)
-    if sum(lacking) == count:
-        return labelling.none(count)
-    for path, part, some in zip(paths, parts, lacking, strict=True):
-        if some:
-            name = part.name(int(np.argmax(part.label < 0)))
+    texts = {text: number for number, text in enumerate(spans.texts) if text is not None}
+    if FOLDERS in spans.said:
+        # Whatever the images in it are called
+        numbers, classes, _ = labelling.of_folders(where, [f"{folder}/x" for folder in texts])
+    else:
+        lacking, count = spans.lacking(), len(spans)
+        if lacking.sum() == count:
+            return columns.constant(count, 0), labelling.none(0)[1]
+        if lacking.any():
+            first = spans.first_lacking()
             raise SourceError(
-                f"{path}: {name} has no label, as {sum(lacking)} of {count} samples (want KEY.cls, "
-                'or "label" in KEY.json); add them'
+                f"{paths[int(spans.part_of(np.array([first]))[0])]}: {spans.name(first)} has no "
+                f'label, as {int(lacking.sum())} of {count} samples (want KEY.cls, or "label" in '
+                "KEY.json); add them"
             )
-    texts = dict.fromkeys(text for part in parts for text in part.texts)
-    numbers, classes = labelling.numbered(where, list(texts), classes_beside(where))
-    number_of = dict(zip(texts, numbers.tolist(), strict=True))
-    tables = [np.array([number_of[text] for text in part.texts], np.int64) for part in parts]
-    return np.concatenate(
-        [table[part.label] for table, part in zip(tables, parts, strict=True)]
-    ), classes
-
-
-@lru_cache(maxsize=4)
-def _lines(names: bytes) -> list[bytes]:
-    return names.split(b"\n")
+        numbers, classes = labelling.numbered(where, list(texts), classes_beside(where))
+    table = np.zeros(len(spans.texts), np.int64)
+    table[list(texts.values())] = numbers
+    return columns.translated(spans.column("label"), table), classes

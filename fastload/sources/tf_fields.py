@@ -47,18 +47,18 @@ def _field(source: SpanSource, name: str) -> Field:
     index = span_index.path_of("tfrecord", source.where, "beside", name)
     asked = dict.fromkeys(source.paths, repr(name))
     read = partial(_part, name.encode("utf-8", "surrogateescape"))
-    found = first_look.parts(source.where, index, asked, read, span_files.READERS)
-    parts = [found[path] for path in source.paths]
-    counts = np.bincount(source.file, minlength=len(parts)).tolist()
-    if [len(part.label) for part in parts] != counts:
+    found = first_look.parts(
+        source.where, index, asked, read, span_files.READERS, paths=source.paths
+    )
+    if not np.array_equal(found.tables.rows, source.counts()):
         raise SourceError(f"{source.where}: changed since it was read; open it again")
-    lacks = np.concatenate([part.label for part in parts]) < 0
-    if lacks.all():
-        known = dict.fromkeys(other for part in parts for other in part.texts)
-        raise fields.lacking(source.where, name, list(known))
-    if lacks.any():
-        raise fields.incomplete(source.where, name, lacks, source.name(int(np.argmax(lacks))))
-    kinds = {part.said for part in parts if part.said}
+    lacking = int(found.lacking().sum())
+    if lacking == len(found):
+        raise fields.lacking(source.where, name, [text for text in found.texts if text])
+    if lacking:
+        first = source.name(found.first_lacking())
+        raise fields.incomplete(source.where, name, lacking, len(found), first)
+    kinds = set(filter(None, found.said))
     if len(kinds) > 1:
         raise SourceError(
             f"{source.where}: feature {name!r} has several types ({', '.join(sorted(kinds))}); "
@@ -66,7 +66,7 @@ def _field(source: SpanSource, name: str) -> Field:
         )
     number = next(number for number, called in KINDS.items() if called in kinds)
     kind = NUMBERS.get(number) or fields.of_suffix(name.replace("/", "."))
-    return fields.of_parts(name, kind, parts)
+    return fields.of_spans(name, kind, found)
 
 
 def _part(name: bytes, path: str, file: IO[bytes], _: int) -> Part:

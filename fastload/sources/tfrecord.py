@@ -13,6 +13,7 @@ import numpy as np
 
 from fastload.errors import SHOWN, SourceError
 from fastload.sources import first_look, span_files, span_index, tf_fields, tf_names, tf_records
+from fastload.sources.columns import bounds
 from fastload.sources.labels import none
 from fastload.sources.mapped import SpanSource
 from fastload.sources.signatures import check_image
@@ -60,13 +61,13 @@ def load(where: str, fields: tuple[str, str] | None = None) -> SpanSource:
         dict.fromkeys(paths, repr(names)),
         lambda path, file, _: _spans(path, file.fileno(), names),
         span_files.READERS,
+        paths=paths,
     )
-    spans = [found[path] for path in paths]
     if names.label is None:
-        return span_files.joined(where, paths, spans, none(0)[1])
-    labels = np.unique(np.concatenate([part.label for part in spans]))
+        return span_files.joined(where, paths, found, none(0)[1])
+    labels = np.unique(bounds(found.column("label")))
     classes = tf_names.classes(paths[0], names.label.decode("utf-8", "surrogateescape"), labels)
-    return span_files.joined(where, paths, spans, classes)
+    return span_files.joined(where, paths, found, classes)
 
 
 def _chosen(where: str, paths: list[str], fields: tuple[str, str] | None) -> Names:

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastload import _native
-from fastload.sources import fields
+from fastload.sources import columns, fields
 from fastload.sources.base import Location, Remote, Seek, Source, raw_pixels, remote
+from fastload.sources.columns import Numbers
 from fastload.sources.fields import Field
 from fastload.spec import Longs, Pixels
 
@@ -31,8 +32,8 @@ class Subset:
         return self.base.where
 
     @cached_property
-    def labels(self) -> Longs:
-        return self.base.labels[self.indices]
+    def labels(self) -> Numbers:
+        return columns.picked(self.base.labels, self.indices)
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -103,8 +104,8 @@ class Concat:
         return " + ".join(part.where for part in self.parts)
 
     @cached_property
-    def labels(self) -> Longs:
-        return np.concatenate([part.labels for part in self.parts])
+    def labels(self) -> Numbers:
+        return columns.joined([part.labels for part in self.parts])
 
     @property
     def classes(self) -> tuple[str, ...]:

@@ -5,6 +5,7 @@
 import os
 import platform
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,6 +33,16 @@ def usable_cores() -> int:
     """Cores that this process may really use: affinity, and the container's quota rounded up."""
     allowed, quota = len(affinity()), cpu_quota()
     return allowed if quota is None else max(1, min(allowed, -int(-quota // 1)))
+
+
+def open_files() -> int:
+    """How many files this process may have open; as many as Windows allows where nobody says."""
+    try:
+        import resource
+    except ImportError:
+        return 512
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return sys.maxsize if most == resource.RLIM_INFINITY else most
 
 
 def affinity() -> set[int]:

@@ -80,7 +80,8 @@ class Mix(ABC):
             got = f"{list(images.shape)} and {list(labels.shape)}"
             want = "[N, C, H, W] and [N]; give a batch"
             raise PipelineError([f"{self.name}: images and labels are {got}, want {want}"])
-        if problems := [*self.problems(), *class_problems(self, 0, labels.numpy(force=True))]:
+        ends = (int(labels.min()), int(labels.max())) if len(labels) else (0, 0)
+        if problems := [*self.problems(), *class_problems(self, 0, *ends)]:
             raise PipelineError(f"{self.name}: {problem}" for problem in problems)
         count, (height, width) = len(images), images.shape[-2:]
         u = torch.rand(self.draws(count), dtype=torch.float64).numpy()
@@ -89,15 +90,16 @@ class Mix(ABC):
         return mix.mix(images, records), soft.to(labels.device)
 
 
-def class_problems(mix: Mix, known: int, labels: Longs) -> list[str]:
-    """Why these labels, int64 [N], cannot be soft. known: classes of the data set; 0: not known."""
+def class_problems(mix: Mix, known: int, lowest: int, highest: int) -> list[str]:
+    """Why labels from `lowest` to `highest` cannot be soft. known: classes of the data set; 0: not
+    known.
+    """
     count = mix.classes if mix.classes is not None else known
     if not count:
         return [
             "num_classes is not given, and the data set does not name its classes; give num_classes"
         ]
     problems = []
-    lowest, highest = (int(labels.min()), int(labels.max())) if len(labels) else (0, 0)
     if lowest < 0:
         problems.append(f"the smallest label is {lowest}, want 0 or more")
     if highest >= count:

@@ -173,8 +173,9 @@ def test_where_they_lie_is_kept(tmp_path, monkeypatch):
     fastload.open(where, OPS, target="number")
     monkeypatch.setattr("fastload.sources.tf_records.every", None)  # only the first record is read
     index = span_index.path_of("tfrecord", where, "beside", "number")
-    parts = span_index.recall(index)
-    assert [len(parts[f"{where}/x-0000{n}-of-00003"].size) for n in range(3)] == [4, 0, 5]
+    spans = span_index.recall(index)
+    assert spans.paths == [f"{where}/x-0000{n}-of-00003" for n in range(3)]
+    assert spans.tables.rows.tolist() == [4, 0, 5]
     monkeypatch.undo()
     path = f"{where}/x-00000-of-00003"
     stamp = os.stat(path)

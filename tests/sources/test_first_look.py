@@ -2,7 +2,9 @@
 interrupted.
 """
 
+import errno
 import os
+import pickle
 import sys
 
 import numpy as np
@@ -10,7 +12,7 @@ import pytest
 
 from fastload.errors import SourceError
 from fastload.sources import first_look, span_index
-from fastload.sources.span_index import Part
+from fastload.sources.span_index import Keeping, Part
 from fastload.system.terminal import CLEAR
 from tests.remote.test_waiting import Terminal
 
@@ -64,13 +66,13 @@ def looked(files, index, read, threads=1):
 def test_files_are_read_once(files, index, threads):
     read = Reader()
     found = looked(files, index, read, threads)
-    assert list(found) == list(files)
-    assert [int(part.offset[0]) for part in found.values()] == list(range(90, 90 + COUNT))
+    assert found.paths == list(files)
+    assert found.column("offset")[:].tolist() == list(range(90, 90 + COUNT))
     assert sorted(read.seen) == [f"{number}.bin" for number in range(COUNT)]
     again = Reader()
     kept = looked(files, index, again, threads)
     assert again.seen == []
-    assert [part.said for part in kept.values()] == ["0000"] * COUNT
+    assert kept.said == ["0000"] * COUNT
     other = Reader()
     looked(dict.fromkeys(files, "otherwise"), index, other, threads)
     assert len(other.seen) == COUNT
@@ -82,41 +84,76 @@ def test_an_interrupted_look_goes_on_where_it_was(files, index, threads):
         looked(files, index, Reader(stop="5.bin"), threads)
     assert len(span_index.recall(index)) == 5
     rest = Reader()
-    assert list(looked(files, index, rest)) == list(files)
+    assert looked(files, index, rest).paths == list(files)
     assert rest.seen == [f"{number}.bin" for number in range(5, COUNT)]
 
 
-def test_what_is_read_is_kept_from_time_to_time(files, index, clock, monkeypatch):
+@pytest.fixture
+def kept(monkeypatch):
+    """How many files were kept each time; what it answers, and how long it takes."""
+    written, keep = [], Keeping.keep
+
+    def noted(keeping):
+        written.append(len(keeping.files))
+        return noted.slow() or keep(keeping)
+
+    noted.slow, noted.written = lambda: None, written
+    monkeypatch.setattr(Keeping, "keep", noted)
+    return noted
+
+
+def test_what_is_read_is_kept_from_time_to_time(files, index, clock, kept):
     """So that a look that is killed is not lost."""
-    written, keep = [], span_index.keep
-    monkeypatch.setattr(
-        span_index, "keep", lambda file, parts: written.append(len(parts)) or keep(file, parts)
-    )
     looked(files, index, Reader(clock, 4.0))
-    assert written == [3, 6, 9]
-    written.clear()
+    assert kept.written == [3, 6, 9]
+    kept.written.clear()
     looked(files, index, Reader(clock, 4.0))
-    assert written == []
+    assert kept.written == []
 
 
-def test_keeping_takes_a_small_share_of_the_time(files, index, clock, monkeypatch):
-    written = []
+def test_what_was_known_is_not_lost_on_the_way(files, index, clock, kept):
+    """Nor where the look is killed behind the first files, which are new."""
+    looked(dict.fromkeys([*files][3:], ""), index, Reader())
+    sizes = []
+    kept.slow = lambda: sizes.append(len(span_index.recall(index)))
+    read = Reader(clock, 20.0)
+    assert looked(files, index, read).paths == list(files)
+    assert read.seen == ["0.bin", "1.bin", "2.bin"]
+    assert kept.written[1:] == [7, 8, 9]
+    assert sizes == [6, 7, 8]
 
-    def slow(file, parts):
-        written.append(len(parts))
+
+def test_keeping_takes_a_small_share_of_the_time(files, index, clock, kept):
+    def slow():
         clock[0] += 1.5
-        return True
 
-    monkeypatch.setattr(span_index, "keep", slow)
+    kept.slow = slow
     looked(files, index, Reader(clock, 10.0))
-    assert written == [1, 4, 7, 9]
+    assert kept.written == [1, 4, 7, 9]
 
 
-def test_where_nothing_can_be_kept_that_is_tried_once(files, index, clock, monkeypatch):
-    tries = []
-    monkeypatch.setattr(span_index, "keep", lambda *_: tries.append(1) and False)
+def test_where_nothing_can_be_kept_that_is_tried_once(files, index, clock, kept, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", os.devnull)
     assert len(looked(files, index, Reader(clock, 20.0))) == COUNT
-    assert len(tries) == 2  # on the way, and at the end
+    assert kept.written == [1, COUNT]  # on the way, and at the end
+
+
+def test_a_cache_that_is_full_on_the_way_is_left(files, index, clock, kept, monkeypatch):
+    """What was kept stays; the rest goes on in memory."""
+    pwrite = os.pwrite
+
+    def full(file, content, at):
+        if "memfd" not in os.readlink(f"/proc/self/fd/{file}") and len(kept.written) > 1:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return pwrite(file, content, at)
+
+    monkeypatch.setattr(os, "pwrite", full)
+    found = looked(files, index, Reader(clock, 6.0))
+    assert found.column("offset")[:].tolist() == list(range(90, 90 + COUNT))
+    assert not found.kept
+    assert pickle.loads(pickle.dumps(found)).column("size")[:].tolist() == [10] * COUNT
+    monkeypatch.undo()
+    assert len(span_index.recall(index)) == 2
 
 
 def test_the_line_on_a_terminal(files, index, clock, monkeypatch):

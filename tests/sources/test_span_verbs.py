@@ -88,7 +88,7 @@ def test_a_file_that_is_cut_off_while_it_is_open(tmp_path, make):
     """Its lost samples are bad samples, and the others stay."""
     data = fastload.open(make(tmp_path / "in"))
     source = data.pipeline.source
-    last = int(source.offset.argmax())
+    last = max(range(len(source)), key=source.offset.tolist().__getitem__)
     path = source.paths[int(source.file[last])]
     with open(path, "r+b") as file:
         file.truncate(int(source.offset[last]) + 10)

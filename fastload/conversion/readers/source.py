@@ -12,7 +12,7 @@ from fastload.conversion.readers.base import FATAL, LARGEST, Extra, stamp_of
 from fastload.conversion.readers.files import file_sizes, file_times
 from fastload.conversion.samples import BadSampleError
 from fastload.errors import SourceError
-from fastload.sources import Source, raw_pixels, read
+from fastload.sources import Source, columns, raw_pixels, read
 from fastload.spec import Longs, Pixels
 
 PNG_MORE = 4096  # bytes that a PNG may be larger than its pixels and 1/64 of them
@@ -28,9 +28,9 @@ class OfSource:
     def where(self) -> str:
         return self.source.where
 
-    @property
+    @cached_property
     def labels(self) -> Longs:
-        return self.source.labels
+        return np.asarray(self.source.labels)
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -100,7 +100,7 @@ def source_reader(source: Source) -> SourceReader:
 
 def check_labels(source: Source) -> None:
     """Raises SourceError."""
-    low, high = (int(end) for end in (source.labels.min(initial=0), source.labels.max(initial=-1)))
+    low, high = columns.extremes(source.labels)
     if low < 0 or high >= len(source.classes):
         raise SourceError(
             f"{source.where}: labels are no class numbers (got {low} to {high}, want 0 to "
@@ -110,7 +110,8 @@ def check_labels(source: Source) -> None:
 
 def numbered_keys(source: Source) -> list[str]:
     """LABEL/NUMBER of each sample."""
-    return [f"{label:04d}/{sample:08d}" for sample, label in enumerate(source.labels.tolist())]
+    labels = np.asarray(source.labels).tolist()
+    return [f"{label:04d}/{sample:08d}" for sample, label in enumerate(labels)]
 
 
 def sizes_at_most(source: Source) -> Longs:

@@ -1,0 +1,1 @@
+"""What an index of so many images costs: `python -m benchmarks rows`."""

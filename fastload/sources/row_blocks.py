@@ -1,0 +1,136 @@
+"""Rows of numbers in blocks of bytes, so that any row is found without reading the others.
+
+A block has the XXH3-64 of all that follows in it, where the names of its rows lie, a base for each
+column, and the columns one after another: of each value how far it is above its column's base, in
+as many bytes as the widest of the part needs. Offsets in a file grow and lie close together, so
+four bytes say what takes eight; a column of one value takes none. All arithmetic is modulo 2^64.
+"""
+
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastload import _native
+from fastload.spec import Longs
+
+ROWS = 256  # in a block; the last one of a part is filled up
+HEAD = struct.Struct("<QQQQ")  # XXH3-64 of what follows; of its names: where, bytes, XXH3-64
+WIDE = 8  # bytes of the widest value, and of a base
+
+Read = Callable[[int, memoryview], bool]  # fills the memory from a place on; whether all was there
+
+
+class Layout(NamedTuple):
+    """How blocks of some parts are made: arrays [parts, columns] and [parts]."""
+
+    widths: Longs  # bytes of a value
+    begins: Longs  # bytes before a column in its block
+    size: Longs  # bytes of a block
+
+
+def layout(widths: Longs) -> Layout:
+    columns = widths.shape[1]
+    ends = HEAD.size + WIDE * columns + np.cumsum(ROWS * widths, axis=1)
+    return Layout(widths, ends - ROWS * widths, ends[:, -1])
+
+
+def blocks_of(rows: Any) -> Any:
+    """How many blocks so many rows take; of numbers or arrays."""
+    return -(-rows // ROWS)
+
+
+def encode(columns: Sequence[Longs], names: Sequence[bytes] = ()) -> tuple[bytes, list[int]]:
+    """What lies in a file of one part, and the widths of its columns. columns: [N] each.
+
+    names: of the rows, UTF-8; none, or N.
+    """
+    count = int(blocks_of(len(columns[0])))
+    squares = [_square(column, count) for column in columns]
+    bases = [square.min(axis=1) for square in squares]
+    above = [
+        square.view(np.uint64) - base.view(np.uint64)[:, None]
+        for square, base in zip(squares, bases, strict=True)
+    ]
+    widths = [_width(int(one.max(initial=0))) for one in above]
+    how = layout(np.array([widths], np.int64))
+    out = np.zeros((count, int(how.size[0])), np.uint8)
+    for number, (base, one, width) in enumerate(zip(bases, above, widths, strict=True)):
+        at, begin = HEAD.size + WIDE * number, int(how.begins[0, number])
+        out[:, at : at + WIDE] = base.astype("<i8").view(np.uint8).reshape(count, WIDE)
+        parts = one.astype("<u8").view(np.uint8).reshape(count, ROWS, WIDE)[:, :, :width]
+        out[:, begin : begin + ROWS * width] = parts.reshape(count, ROWS * width)
+    texts = [b"\n".join(names[at : at + ROWS]) for at in range(0, len(names), ROWS)]
+    at = out.size
+    for number, block in enumerate(out):
+        text = texts[number] if texts else b""
+        HEAD.pack_into(block.data, 0, 0, at, len(text), _native.xxh3(text))
+        block[:WIDE] = np.frombuffer(_native.xxh3(block[WIDE:].data).to_bytes(WIDE, "little"), "u1")
+        at += len(text)
+    return b"".join([out.tobytes(), *texts]), widths
+
+
+def _square(column: Longs, count: int) -> Longs:
+    """int64 [blocks, ROWS]; the last value fills it up, which widens nothing."""
+    out = np.empty(count * ROWS, np.int64)
+    out[: len(column)] = column
+    out[len(column) :] = column[-1] if len(column) else 0
+    return out.reshape(count, ROWS)
+
+
+def _width(most: int) -> int:
+    """Bytes that a number needs; 0 for 0."""
+    return -(-most.bit_length() // 8)
+
+
+class Blocks:
+    """Blocks that were read: each once, whichever rows of it are wanted."""
+
+    def __init__(self, read: Read, at: Longs, sizes: Longs) -> None:
+        """at: where the block of each wanted row lies; sizes: and its bytes. Damage is in `bad`."""
+        self.places, first, self.of_row = np.unique(at, return_index=True, return_inverse=True)
+        self.stride = int(sizes.max(initial=0)) + WIDE  # the last value is read as WIDE bytes
+        self.data = np.zeros(len(self.places) * self.stride, np.uint8)
+        memory, sums, self.bad = memoryview(self.data.data), list[int](), -1
+        begin = 0
+        for place, size in zip(self.places.tolist(), sizes[first].tolist(), strict=True):
+            if not read(place, memory[begin : begin + size]):
+                self.bad = place
+                return
+            sums.append(_native.xxh3(memory[begin + WIDE : begin + size]))
+            begin += self.stride
+        wrong = np.flatnonzero(self._heads()[:, 0] != np.array(sums, np.uint64))
+        if len(wrong):
+            self.bad = int(self.places[wrong[0]])
+
+    def _heads(self) -> NDArray[np.uint64]:
+        """[blocks, fields of HEAD]."""
+        rows = self.data.reshape(len(self.places), self.stride)[:, : HEAD.size]
+        return np.ascontiguousarray(rows).view("<u8").astype(np.uint64, copy=False)
+
+    def names(self, row: int) -> tuple[int, int, int]:
+        """Of the block of a wanted row: where its names lie, their bytes and their XXH3-64."""
+        place = int(self.of_row[row]) * self.stride
+        _, at, size, checksum = HEAD.unpack(self.data[place : place + HEAD.size].tobytes())
+        return at, size, checksum
+
+    def values(self, column: int, begins: Longs, widths: Longs, rows: Longs) -> Longs:
+        """int64 [K]: of the wanted rows. rows: which of their block's; begins, widths: of the
+        column in their blocks.
+        """
+        starts = self.of_row * self.stride
+        bases = self._numbers(starts + HEAD.size + WIDE * column)
+        above = self._numbers(starts + begins + rows * widths) & _MASKS[widths]
+        out: Longs = (bases + above).view(np.int64)
+        return out
+
+    def _numbers(self, at: Longs) -> NDArray[np.uint64]:
+        """What WIDE bytes from each place on say."""
+        gathered = self.data[at[:, None] + np.arange(WIDE)].view("<u8")
+        numbers: NDArray[np.uint64] = gathered[:, 0].astype(np.uint64, copy=False)
+        return numbers
+
+
+_MASKS = np.array([(1 << 8 * width) - 1 for width in range(WIDE + 1)], np.uint64)

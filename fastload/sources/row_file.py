@@ -1,0 +1,251 @@
+"""Files of rows: what an index says of each sample, read by blocks where it is used.
+
+The rows lie part by part, as the data set's files do, each part's blocks (row_blocks.py) before the
+names of its rows. Tables at the end say how each part lies; they alone are read at open and kept in
+memory. So an open index costs memory by its parts and not by its rows, and all processes of a
+machine share the rest in the system's page cache. Nothing is mapped: a mapped file that is cut off
+ends the process.
+
+A file may come from anywhere: its tables are checked at open, a block at each read, and each value
+against what the tables say of its part.
+"""
+
+import json
+import os
+import struct
+import tempfile
+import weakref
+from functools import lru_cache, partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastload import _native
+from fastload.errors import SourceError
+from fastload.files.opening import write_all
+from fastload.sources import arrow, row_blocks
+from fastload.sources.columns import Column
+from fastload.sources.row_blocks import ROWS, Blocks, blocks_of
+from fastload.spec import Json, Longs
+from fastload.system import limits
+
+# Magic, version, XXH3-64 of the tables, where they begin, their bytes, those of the JSON in front
+HEADER = struct.Struct("<8sQQQQQ")
+MAGIC, VERSION = b"FASTROWS", 1
+FIXED = 3  # columns of the table before those of widths, least and greatest values: see Tables
+AT_ONCE = 1 << 16  # rows that are read together
+RECENT = 64  # requests whose rows are kept: of batches that are read ahead, labels are asked later
+SMALL = 1 << 12  # rows of such a request
+
+
+class Tables(NamedTuple):
+    """How the parts lie: arrays [parts] and [parts, columns]."""
+
+    rows: Longs
+    at: Longs  # bytes before the first block
+    bytes: Longs  # of blocks and names
+    widths: Longs  # bytes of a value
+    low: Longs  # the least value
+    high: Longs  # the greatest
+    facts: Longs  # [parts, …] what the writer has said of each
+
+
+class Taken(NamedTuple):
+    """Rows that were asked for: arrays [K]."""
+
+    part: Longs
+    values: tuple[Longs, ...]  # of each column
+
+
+class Rows:
+    """An open file of rows.
+
+    Args:
+        where: Its path, for messages.
+        file: Its descriptor, which is closed with this.
+
+    Raises ValueError, and others of arrow.PARSE_ERRORS, for what no writer of ours wrote.
+    """
+
+    def __init__(self, where: str, file: int) -> None:
+        self.where, self.file = where, file
+        weakref.finalize(self, os.close, file).atexit = False
+        self.checksum, self.told, self.tables = read_tables(file, os.fstat(file).st_size)
+        self.columns: tuple[str, ...] = tuple(self.told["columns"])
+        self.starts = np.cumsum([0, *self.tables.rows.tolist()], dtype=np.int64)
+        self._layout = row_blocks.layout(self.tables.widths)
+        self._recent = lru_cache(RECENT)(self._again)
+
+    def __len__(self) -> int:
+        return int(self.starts[-1])
+
+    def damaged(self, at: int, what: str) -> SourceError:
+        """The error of what lies at a byte of the file."""
+        return SourceError(f"{self.where}: is damaged ({what}, at byte {at}); restore it")
+
+    def part_of(self, samples: Longs) -> Longs:
+        """int64 [K]: the parts of these rows. Raises IndexError."""
+        if len(samples) and not 0 <= samples.min() <= samples.max() < len(self):
+            raise IndexError(
+                f"index: rows {samples.min()}..{samples.max()} asked for (want 0..{len(self) - 1})"
+                "; check the sampler"
+            )
+        return np.searchsorted(self.starts, samples, side="right") - 1
+
+    def at(self, samples: Longs) -> Taken:
+        """Rows int64 [K]. Others get the same arrays. Raises SourceError for damage."""
+        if len(samples) <= SMALL:
+            return self._recent(np.ascontiguousarray(samples, np.int64).tobytes())
+        pieces = [self._read(samples[at : at + AT_ONCE]) for at in range(0, len(samples), AT_ONCE)]
+        columns = zip(*(piece.values for piece in pieces), strict=True)
+        return Taken(
+            np.concatenate([piece.part for piece in pieces]),
+            tuple(np.concatenate(column) for column in columns),
+        )
+
+    def column(self, name: str) -> Column:
+        """One of the columns, for whoever wants an array."""
+        number = self.columns.index(name)
+        some = self.tables.rows > 0
+        low, high = (table[some, number] for table in (self.tables.low, self.tables.high))
+        ends = (int(low.min()), int(high.max())) if some.any() else (0, -1)
+        return Column(len(self), partial(_values, self, number), *ends)
+
+    def parts(self) -> Column:
+        """The number of each row's part."""
+        return Column(len(self), self.part_of, 0, max(0, len(self.tables.rows) - 1))
+
+    def name(self, sample: int) -> str:
+        """Of a row; empty: it has none. Raises SourceError for damage."""
+        samples = np.array([sample], np.int64)
+        part = self.part_of(samples)
+        blocks, row = self._blocks(samples, part)
+        at, size, checksum = blocks.names(0)
+        begin, most = int(self.tables.at[part[0]]), int(self.tables.bytes[part[0]])
+        if not size:
+            return ""
+        if at > most or size > most - at:
+            raise self.damaged(int(blocks.places[0]), "names outside of their part")
+        text = bytearray(size)
+        if not self._fill(begin + at, memoryview(text)) or _native.xxh3(text) != checksum:
+            raise self.damaged(begin + at, "checksum mismatch of names")
+        lines = bytes(text).split(b"\n")
+        if row[0] >= len(lines):
+            raise self.damaged(begin + at, "a row without a name")
+        return lines[int(row[0])].decode("utf-8", "surrogateescape")
+
+    def bytes_of(self, part: int) -> bytes:
+        """All that lies in the file of a part, for a copy. Raises SourceError."""
+        out = bytearray(int(self.tables.bytes[part]))
+        if not self._fill(int(self.tables.at[part]), memoryview(out)):
+            raise self.damaged(int(self.tables.at[part]), "it was cut off")
+        return bytes(out)
+
+    def _again(self, samples: bytes) -> Taken:
+        return self._read(np.frombuffer(samples, np.int64))
+
+    def _read(self, samples: Longs) -> Taken:
+        part = self.part_of(samples)
+        blocks, row = self._blocks(samples, part)
+        values = []
+        for number in range(len(self.columns)):
+            widths, begins = (each[part, number] for each in self._layout[:2])
+            values.append(blocks.values(number, begins, widths, row))
+        outside = np.zeros(len(samples), np.bool_)
+        for number, column in enumerate(values):
+            low, high = self.tables.low[part, number], self.tables.high[part, number]
+            outside |= (column < low) | (column > high)
+        if outside.any():
+            place = int(blocks.places[blocks.of_row[int(np.argmax(outside))]])
+            raise self.damaged(place, "values outside of those of their part")
+        return Taken(part, tuple(values))
+
+    def _blocks(self, samples: Longs, part: Longs) -> tuple[Blocks, Longs]:
+        """The blocks that these rows lie in, and which of its block's each one is."""
+        begins: Longs = self.starts[part]
+        block: Longs = (samples - begins) // ROWS
+        row: Longs = samples - begins - block * ROWS
+        sizes: Longs = self._layout.size[part]
+        blocks = Blocks(self._fill, self.tables.at[part] + block * sizes, sizes)
+        if blocks.bad >= 0:
+            raise self.damaged(blocks.bad, "checksum mismatch of rows")
+        return blocks, row
+
+    def _fill(self, at: int, memory: memoryview) -> bool:
+        try:
+            return fill(self.file, at, memory)
+        except OSError as error:
+            raise SourceError(
+                f"{self.where}: cannot be read ({error.strerror or error}); restore it"
+            ) from error
+
+
+def _values(rows: Rows, number: int, samples: Longs) -> Longs:
+    # A copy, since others get the same
+    numbers: Longs = rows.at(samples).values[number].copy()
+    return numbers
+
+
+def fill(file: int, at: int, memory: memoryview) -> bool:
+    """Read from a place of a file; whether all was there. Raises OSError."""
+    done = os.preadv(file, [memory], at)
+    while 0 < done < len(memory):
+        more = os.preadv(file, [memory[done:]], at + done)
+        if not more:
+            break
+        done += more
+    return done == len(memory)
+
+
+def read_tables(file: int, size: int) -> tuple[int, Json, Tables]:
+    """Their checksum; what the JSON says; the arrays.
+
+    Raises ValueError, and others of arrow.PARSE_ERRORS.
+    """
+    head = os.pread(file, HEADER.size, 0)
+    magic, version, checksum, at, length, text = HEADER.unpack(head)
+    if (magic, version) != (MAGIC, VERSION):
+        raise ValueError("is of another version")
+    if length > min(size, limits.INDEX) or at > size - length or text > length:
+        raise ValueError("is cut off")
+    data = np.empty(length, np.uint8)
+    if not fill(file, at, data.data) or _native.xxh3(data.data) != checksum:
+        raise ValueError("is damaged")
+    said = json.loads(arrow.small_json(data[:text].tobytes()))
+    columns, facts, parts = said["columns"], said["facts"], said["parts"]
+    wide = FIXED + 3 * len(columns) + facts
+    if type(parts) is not int or type(facts) is not int or not 0 <= facts <= length:
+        raise ValueError("a number is none")
+    numbers = data[text:].view("<i8").astype(np.int64, copy=False)
+    if not columns or len(numbers) != parts * wide:
+        raise ValueError("tables of another size")
+    return checksum, said, _checked(numbers.reshape(parts, wide), len(columns), at)
+
+
+def _checked(numbers: NDArray[np.int64], columns: int, end: int) -> Tables:
+    """Raises ValueError for what cannot be. end: of the parts."""
+    cuts = np.cumsum([FIXED, columns, columns, columns])
+    fixed, widths, low, high, facts = np.split(numbers, cuts, axis=1)
+    rows, at, size = (np.ascontiguousarray(column) for column in fixed.T)
+    whole = (at >= HEADER.size) & (size >= 0) & (size <= end) & (at <= end - size.clip(0, end))
+    good = whole & (rows >= 0) & ((widths >= 0) & (widths <= row_blocks.WIDE)).all(axis=1)
+    # Compared as blocks that fit: a product of what a file says might overflow
+    block = row_blocks.layout(widths.clip(0, row_blocks.WIDE)).size
+    if not (good & (blocks_of(rows.clip(0)) <= size // block)).all():
+        raise ValueError("a part lies outside of the file")
+    others = (np.ascontiguousarray(each) for each in (widths, low, high, facts))
+    return Tables(rows, at, size, *others)
+
+
+def in_memory(content: bytes = b"") -> int:
+    """The descriptor of a file that has no name, where the system has such in memory. Raises
+    OSError.
+    """
+    if hasattr(os, "memfd_create"):
+        file = os.memfd_create("fastload-rows", os.MFD_CLOEXEC)
+    else:
+        with tempfile.TemporaryFile() as nameless:
+            file = os.dup(nameless.fileno())
+    write_all(file, content)
+    return file
