@@ -3,11 +3,12 @@
 A data set may come from anywhere, so every number is checked before anything is read by it.
 """
 
+import contextlib
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from reprlib import repr as short
-from typing import Any, NamedTuple, TypeVar
+from typing import IO, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,18 @@ def opened(
     except OSError as error:
         raise SourceError(
             f"{path}: cannot be read ({error.strerror or error}); {remedy}"
+        ) from error
+
+
+@contextlib.contextmanager
+def readable(path: str) -> Iterator[IO[bytes]]:
+    """The open file. Raises SourceError."""
+    try:
+        with open(path, "rb", opener=no_wait) as file:
+            yield file
+    except OSError as error:
+        raise SourceError(
+            f"{path}: cannot be read ({error.strerror or error}); restore it, or make it readable"
         ) from error
 
 

@@ -1,0 +1,175 @@
+"""Parquet files of images, read where they lie: those that Hugging Face's `datasets` writes, and
+others.
+
+Opening goes over the pages of the column of images, and unpacks those that Snappy has packed
+(parquet_scan.py). What was found is kept in the user's cache (first_look.py). An image is then read
+by itself: its bytes as they stand, or those few elements of Snappy's that unpack to it.
+Source: apache/parquet-format 2.11; google/snappy, format_description.txt.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import IO, Any
+
+import numpy as np
+
+from fastload.errors import SourceError
+from fastload.sources import (
+    first_look,
+    parquet_columns,
+    parquet_fields,
+    parquet_files,
+    parquet_names,
+    parquet_scan,
+    span_index,
+)
+from fastload.sources.arrow import PARSE_ERRORS, import_arrow
+from fastload.sources.labels import nameless, none
+from fastload.sources.parquet_columns import ASK, TEXT, Chosen
+from fastload.sources.parquet_spans import PackedSource, is_whole, of_parts, part_of
+from fastload.sources.signatures import LONGEST, check_head
+from fastload.sources.span_index import Part
+from fastload.spec import Longs
+
+THREADS = 4  # that look at files: each may unpack a page
+WANT = "want Snappy or none, and values plain or in a dictionary"
+
+with_fields = parquet_fields.with_fields  # fastload.sources asks for it
+
+
+def load(where: str, fields: tuple[str, str] | None = None) -> PackedSource:
+    """The rows of one file, of a folder of files, or of those that a pattern names.
+
+    fields: the names of the columns with images and labels; None takes the first whose first value
+    is an image, and the first that is called as labels are. Raises SourceError with the first
+    problem of each file.
+    """
+    import_arrow(where, SourceError, "Parquet needs")
+    paths = parquet_names.files(where)
+    chosen = parquet_columns.chosen(where, paths, fields)
+    read = partial(_part, chosen, where)
+    index = span_index.path_of("parquet", where, *(fields or ()))
+    found = first_look.parts(where, index, dict.fromkeys(paths, chosen.asked), read, THREADS)
+    parts = [_whole(path, found[path], read) for path in paths]
+    spans = of_parts(parts)
+    labels, classes = _labels(where, chosen, parts)
+    source = PackedSource(where, tuple(paths), *spans[:3], labels, classes, packed=spans.packed)
+    _check_first(source, chosen)
+    return source
+
+
+def _whole(path: str, part: Part, read: Callable[[str, IO[bytes], int], Part]) -> Part:
+    """The same, or, where what was kept of it is damaged, read anew. Raises SourceError."""
+    return part if is_whole(part) else first_look.part(path, read, part.asked)
+
+
+def _check_first(source: PackedSource, chosen: Chosen) -> None:
+    """Raises SourceError."""
+    where = f"{source.paths[int(source.file[0])]}: column {chosen.image}"
+    size = min(LONGEST, int(source.size[0]))
+    try:
+        head = source.files.read(int(source.file[0]), int(source.offset[0]), size)
+    except OSError as error:
+        raise SourceError(f"{where}: cannot be read ({error}); restore it") from error
+    check_head(where, head, ASK)
+
+
+def _part(chosen: Chosen, where: str, path: str, opened: IO[bytes], _: int) -> Part:
+    """Where the images of a file lie, and their labels. Raises SourceError and OSError."""
+    table = parquet_files.opened(path, opened)
+    _check_schema(path, table.schema_arrow, chosen)
+    metadata = table.metadata
+    leaf = parquet_scan.leaf_of(metadata, chosen.leaf)
+    if leaf is None:
+        raise SourceError(
+            f"{path}: column {chosen.image} is in lists (want one image a row); {ASK}"
+        )
+    rows, first = [np.zeros((0, parquet_scan.COLUMNS), np.int64)], 0
+    for group in range(metadata.num_row_groups):
+        try:
+            rows.append(parquet_scan.of_group(opened.fileno(), metadata, leaf, group))
+        except parquet_scan.MissingError as error:
+            raise _missing(path, chosen, first + error.row) from error
+        except parquet_scan.RefusedError as error:
+            raise SourceError(
+                f"{path}: column {chosen.image} {error} ({WANT}); write it again with "
+                f'compression="snappy", or run fastload convert {where} DST, and open DST'
+            ) from error
+        except ValueError as error:
+            raise parquet_files.damaged(
+                path, ValueError(f"column {chosen.image}, row group {group}: {error}")
+            ) from error
+        first += metadata.row_group(group).num_rows
+    label, texts = _labels_of(path, table, chosen, first)
+    return part_of(np.concatenate(rows), label, texts)
+
+
+def _missing(path: str, chosen: Chosen, row: int) -> SourceError:
+    nested = chosen.leaf != chosen.image
+    more = ", or embed the images if there are only paths of them" if nested else ""
+    return SourceError(f"{path}: row {row} has no image ({chosen.image} is null); remove it{more}")
+
+
+def _check_schema(path: str, schema: Any, chosen: Chosen) -> None:
+    """Raises SourceError for a file that has not the columns of the first one."""
+    names, image = schema.names, chosen.image
+    good = names.count(image) == 1 and parquet_columns.holds_bytes(schema, image)
+    good = good and parquet_columns.leaf_name(schema, image) == chosen.leaf
+    if good and chosen.label is not None:
+        good = names.count(chosen.label) == 1
+        good = good and parquet_columns.kind_of(schema, chosen.label) == chosen.kind
+    if not good:
+        wanted = " and ".join(filter(None, (image, chosen.label)))
+        raise SourceError(
+            f"{path}: has no columns {wanted} as other files have them (has "
+            f"{parquet_columns.has(schema)}); give files of one data set"
+        )
+
+
+def _labels_of(path: str, table: Any, chosen: Chosen, count: int) -> tuple[Longs, tuple[str, ...]]:
+    """int64 [N], and the texts that they number. Raises SourceError."""
+    if chosen.label is None:
+        return np.zeros(count, np.int64), ()
+    numbers, texts, row = [np.zeros(0, np.int64)], dict[str, int](), 0
+    try:
+        for array in parquet_files.arrays(path, table, chosen.label):
+            if array.null_count:
+                row += array.is_null().to_pylist().index(True)
+                raise SourceError(
+                    f"{path}: row {row} has no label ({chosen.label} is null); remove it"
+                )
+            values: Sequence[Any] = array.to_pylist()
+            if chosen.kind == TEXT:
+                values = [texts.setdefault(text, len(texts)) for text in values]
+            numbers.append(np.array(values, np.int64))
+            row += len(array)
+    except PARSE_ERRORS as error:
+        if isinstance(error, SourceError):
+            raise
+        raise parquet_files.damaged(path, error) from error
+    labels = np.concatenate(numbers)
+    if len(labels) != count:
+        raise SourceError(f"{path}: has {len(labels)} labels for {count} images; restore it")
+    return labels, tuple(texts)
+
+
+def _labels(where: str, chosen: Chosen, parts: Sequence[Part]) -> tuple[Longs, tuple[str, ...]]:
+    """Of all files, and the classes. Raises SourceError."""
+    if chosen.label is None:
+        return none(sum(len(part.size) for part in parts))
+    if chosen.kind == TEXT:
+        classes = sorted({text for part in parts for text in part.texts})
+        number = {text: place for place, text in enumerate(classes)}
+        known = [np.array([number[text] for text in part.texts], np.int64) for part in parts]
+        labels = [of[part.label] for of, part in zip(known, parts, strict=True)]
+        return np.concatenate(labels), tuple(classes)
+    values = np.concatenate([part.label for part in parts])
+    if chosen.names is None:
+        return values, nameless(values)
+    if int(values.max()) >= len(chosen.names):
+        raise SourceError(
+            f"{where}: label {values.max()} is above the {len(chosen.names)} classes that have "
+            "names; correct the labels or the names"
+        )
+    return values, chosen.names
