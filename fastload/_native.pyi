@@ -453,9 +453,9 @@ class Files:
     """Files that samples live in.
 
     keep_open: descriptors are kept (few large files), else opened per read (many small ones).
-    packed: int64 [K, 6], samples that Snappy has packed inside of the files, by file and `at`: file;
-        at, the offset by which they are read, behind the end of that file; size; start and length
-        of the elements in the file; skip, bytes that these unpack to before the sample's.
+    packed: int64 [K, 6], samples that Snappy has packed inside of the files, by file and `at`:
+        file; at, the offset by which they are read, behind the end of that file; size; start and
+        length of the elements in the file; skip, bytes that these unpack to before the sample's.
     """
 
     def __init__(

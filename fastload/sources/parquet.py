@@ -7,7 +7,6 @@ by itself: its bytes as they stand, or those few elements of Snappy's that unpac
 Source: apache/parquet-format 2.11; google/snappy, format_description.txt.
 """
 
-import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import IO, Any

@@ -15,8 +15,7 @@ nb::tuple page(int file, int64_t offset, int64_t size, int64_t unpacked, int64_t
   parquet::Found found;
   {
     const nb::gil_scoped_release unlocked;
-    found = parquet::look(
-        file, {offset, size, unpacked, values, depth, levels, packed, indices});
+    found = parquet::look(file, {offset, size, unpacked, values, depth, levels, packed, indices});
   }
   if (indices)
     return nb::make_tuple(found.missing,
@@ -24,10 +23,8 @@ nb::tuple page(int file, int64_t offset, int64_t size, int64_t unpacked, int64_t
   constexpr size_t kColumns = sizeof(parquet::Value) / sizeof(int64_t);
   static_assert(sizeof(parquet::Value) == kColumns * sizeof(int64_t));
   std::vector<int64_t> rows(found.values.size() * kColumns);
-  if (!rows.empty())
-    std::memcpy(rows.data(), found.values.data(), rows.size() * sizeof(int64_t));
-  return nb::make_tuple(found.missing,
-                        to_numpy<int64_t, 2>(rows, {found.values.size(), kColumns}));
+  if (!rows.empty()) std::memcpy(rows.data(), found.values.data(), rows.size() * sizeof(int64_t));
+  return nb::make_tuple(found.missing, to_numpy<int64_t, 2>(rows, {found.values.size(), kColumns}));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@
 namespace fl {
 namespace {
 
-constexpr int64_t kHashed = 1 << 20;         // bytes at a time
+constexpr int64_t kHashed = 1 << 20;             // bytes at a time
 constexpr size_t kPackedKept = size_t{2} << 20;  // bytes that a thread keeps for the next sample
 
 }  // namespace

@@ -43,7 +43,8 @@ class Files {
     const Opened opened(*this, location.file);
     if (packed_.holds(location.file, location.offset)) {
       const Packed& it = packed_at(location);
-      const int64_t size = location.size == kToEnd ? it.at + it.size - location.offset : location.size;
+      const int64_t size =
+          location.size == kToEnd ? it.at + it.size - location.offset : location.size;
       unpack(opened.fd, it, location.offset - it.at, size, room(size));
       return size;
     }

@@ -38,8 +38,8 @@ PackedList::PackedList(std::vector<Packed> rows, int64_t files, const char* wher
     const char* why = wrong(it, before != nullptr && before->file == it.file ? before : nullptr);
     if (it.file < (before != nullptr ? before->file : 0) || it.file >= files) why = "file";
     if (why != nullptr)
-      refuse(std::string(where) + ": packed[" + std::to_string(n) + "]", why,
-             std::to_string(it.at), "rows by file and offset, of samples inside of the files");
+      refuse(std::string(where) + ": packed[" + std::to_string(n) + "]", why, std::to_string(it.at),
+             "rows by file and offset, of samples inside of the files");
     before = &it;
   }
   if (rows_.empty()) return;
@@ -55,8 +55,8 @@ bool PackedList::holds(int64_t file, int64_t offset) const {
 
 const Packed* PackedList::find(int64_t file, int64_t offset, int64_t size) const {
   const auto begin = rows_.begin() + first_[file], end = rows_.begin() + first_[file + 1];
-  const auto behind = std::upper_bound(begin, end, offset,
-                                       [](int64_t at, const Packed& it) { return at < it.at; });
+  const auto behind =
+      std::upper_bound(begin, end, offset, [](int64_t at, const Packed& it) { return at < it.at; });
   if (behind == begin) return nullptr;
   const Packed& it = *(behind - 1);
   const int64_t inside = offset - it.at;

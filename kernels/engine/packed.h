@@ -38,8 +38,8 @@ class PackedList {
   std::vector<int64_t> first_;  // of each file, and the end; empty: there are none
 };
 
-// Unpacks `out.size()` bytes of a sample, after its first `skip`, from its elements. False: they are
-// damaged.
+// Unpacks `out.size()` bytes of a sample, after its first `skip`, from its elements. False: they
+// are damaged.
 bool unpack(std::span<const uint8_t> elements, int64_t skip, std::span<uint8_t> out);
 
 }  // namespace fl

@@ -20,12 +20,12 @@ namespace {
 
 using Bytes = std::span<const uint8_t>;
 
-constexpr int64_t kPrefix = 4;              // bytes of a size before a value, and before levels
-constexpr int64_t kWindow = 4096;           // bytes read at once where sizes are looked for
-constexpr size_t kKept = size_t{8} << 20;   // bytes that a thread keeps for the next page
-constexpr int64_t kMostPage = INT32_MAX;    // bytes, as Parquet's headers have them
-constexpr size_t kMostVarint = 5;           // bytes
-constexpr int kWidest = 32;                 // bits of an index
+constexpr int64_t kPrefix = 4;             // bytes of a size before a value, and before levels
+constexpr int64_t kWindow = 4096;          // bytes read at once where sizes are looked for
+constexpr size_t kKept = size_t{8} << 20;  // bytes that a thread keeps for the next page
+constexpr int64_t kMostPage = INT32_MAX;   // bytes, as Parquet's headers have them
+constexpr size_t kMostVarint = 5;          // bytes
+constexpr int kWidest = 32;                // bits of an index
 
 [[noreturn]] void damaged(const std::string& why) { throw std::invalid_argument(why); }
 
@@ -176,7 +176,8 @@ int bits(int most) {
 // The first value whose level is not the deepest one; -1: all are there.
 int64_t missing(Bytes levels, const Page& page) {
   const std::vector<int32_t> all = hybrid(levels, bits(page.depth), page.values);
-  const auto found = std::find_if(all.begin(), all.end(), [&](int32_t it) { return it != page.depth; });
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](int32_t it) { return it != page.depth; });
   return found == all.end() ? -1 : found - all.begin();
 }
 
@@ -218,9 +219,9 @@ Found look_into(Data data, const Page& page) {
 
 Found look(int file, const Page& page) {
   const int64_t before = std::max<int64_t>(page.levels, 0);
-  if (page.offset < 0 || page.size < 0 || page.unpacked < 0 || page.values < 0 ||
-      page.depth < 0 || page.size > kMostPage || page.unpacked > kMostPage ||
-      page.values > kMostPage || before > std::min(page.size, page.unpacked))
+  if (page.offset < 0 || page.size < 0 || page.unpacked < 0 || page.values < 0 || page.depth < 0 ||
+      page.size > kMostPage || page.unpacked > kMostPage || page.values > kMostPage ||
+      before > std::min(page.size, page.unpacked))
     damaged("its header is damaged");
   if (before > 0 && page.depth > 0) {
     std::vector<uint8_t> levels(before);

@@ -60,8 +60,8 @@ void add(std::vector<Mark>& marks, const Element& it, size_t in, size_t out) {
     marks.back().lowest = std::min(marks.back().lowest, lowest);
     return;
   }
-  marks.push_back({here, static_cast<uint32_t>(in), lowest,
-                   alone ? static_cast<uint32_t>(it.head) : 0});
+  marks.push_back(
+      {here, static_cast<uint32_t>(in), lowest, alone ? static_cast<uint32_t>(it.head) : 0});
 }
 
 }  // namespace

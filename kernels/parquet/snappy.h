@@ -1,7 +1,7 @@
 // Snappy's raw format: a sequence of literals and of copies of what has been unpacked already.
 //
-// Source: google/snappy, format_description.txt. Nothing outside the bytes is touched, whatever they
-// say.
+// Source: google/snappy, format_description.txt. Nothing outside the bytes is touched, whatever
+// they say.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,8 @@ struct Mark {
 size_t unpacked_size(Bytes packed, uint64_t& size);
 
 // Unpacks elements until `out` is full; the last one may go on. False: they end before, or one
-// copies what is not there. marks: takes their marks, where they are wanted. Both sides have at most
-// 4 GiB.
+// copies what is not there. marks: takes their marks, where they are wanted. Both sides have at
+// most 4 GiB.
 bool unpack(Bytes packed, std::span<uint8_t> out, std::vector<Mark>* marks = nullptr);
 
 // Where some of the unpacked bytes are.
