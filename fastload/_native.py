@@ -221,8 +221,16 @@ class Xxh3:
 
 
 class Files:
-    def __init__(self, paths: Sequence[str], keep_open: bool) -> None:
+    def __init__(
+        self, paths: Sequence[str], keep_open: bool, packed: NDArray[np.int64] | None = None
+    ) -> None:
         self._paths = [os.fsdecode(path) for path in paths]
+        self.packed = np.zeros((0, 6), np.int64)
+        if packed is not None and len(packed):
+            raise BackendError(f"Files: packed: {MISSING}")
+
+    def place(self, file: int, offset: int, size: int) -> tuple[int, int]:
+        return offset, size
 
     def __len__(self) -> int:
         return len(self._paths)

@@ -453,9 +453,18 @@ class Files:
     """Files that samples live in.
 
     keep_open: descriptors are kept (few large files), else opened per read (many small ones).
+    packed: int64 [K, 6], samples that Snappy has packed inside of the files, by file and `at`:
+        file; at, the offset by which they are read, behind the end of that file; size; start and
+        length of the elements in the file; skip, bytes that these unpack to before the sample's.
     """
 
-    def __init__(self, paths: Sequence[str], keep_open: bool) -> None: ...
+    def __init__(
+        self, paths: Sequence[str], keep_open: bool, packed: NDArray[np.int64] | None = None
+    ) -> None: ...
+    @property
+    def packed(self) -> NDArray[np.int64]: ...
+    def place(self, file: int, offset: int, size: int) -> tuple[int, int]:
+        """Offset and size in the file of what is read for such a sample. Raises OSError."""
     def __len__(self) -> int: ...
     def path(self, file: int) -> str: ...
     def read(self, file: int, offset: int, size: int) -> bytes:
@@ -466,6 +475,24 @@ class Files:
 
     def xxh3(self, file: int, size: int) -> int:
         """XXH3-64 of the file's first `size` bytes, read in parts. Raises OSError."""
+
+def parquet_page(
+    file: int,
+    offset: int,
+    size: int,
+    unpacked: int,
+    values: int,
+    depth: int,
+    levels: int,
+    packed: bool,
+    indices: bool,
+) -> tuple[int, NDArray[Any]]:
+    """Where the values of a page of byte arrays lie, in an open file: kernels/parquet/page.h.
+
+    The first value that is null, -1: none; then int64 [N, 4], start, length, skip and size, skip -1
+    where the bytes stand as they are; of a page of indices int32 [N]. Raises ValueError for what is
+    damaged, OSError.
+    """
 
 def read_seek_log(path: str, start: int) -> tuple[int, int, NDArray[np.int64]]:
     """A `Collector`'s log from byte `start` on (0: from its first record): the writer's `names`,

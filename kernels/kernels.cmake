@@ -51,6 +51,8 @@ set(fastload_kernels
   kernels/jpeg/transcode.cpp
   kernels/jpeg/turbo.cpp
   kernels/jpeg/unstuff.cpp
+  kernels/parquet/page.cpp
+  kernels/parquet/snappy.cpp
   kernels/pixels/mix.cpp
   kernels/pixels/resize.cpp
   kernels/pixels/scalar.cpp
@@ -79,6 +81,7 @@ set(fastload_engine
   kernels/engine/job.cpp
   kernels/engine/job_end.cpp
   kernels/engine/lent.cpp
+  kernels/engine/packed.cpp
   kernels/engine/pool.cpp
   kernels/engine/pool_stats.cpp
   kernels/engine/sample.cpp

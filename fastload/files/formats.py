@@ -1,5 +1,5 @@
-"""The formats of data sets, one record each: how one is recognised, and which modules open, read
-and write it. docs/extending.md tells how another distribution adds one.
+"""The tables of all formats, and which of them lies at a path. docs/extending.md tells how another
+distribution adds one.
 
 Only facts are here, and what needs them imports nothing else: help texts, error messages, `fastload
 doctor`.
@@ -8,161 +8,43 @@ doctor`.
 import fnmatch
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from fastload.errors import ConversionError, SourceError
-from fastload.files.patterns import expanded, is_pattern
-from fastload.system.extensions import Row, Table
-
-ARROW = 'pip install "fastload-torch[convert]"'
-
-
-@dataclass(frozen=True)
-class Format(Row):
-    """A format of data sets.
-
-    Its modules are imported on use; docs/extending.md says what each defines.
-
-    Args:
-        name: What users write, as in `--from NAME`.
-        summary: What it is, in a few words, for help texts.
-        distributions: Distributions that its library comes in; any one will do.
-        install: The command that installs one.
-        source: The module of what `fastload.open` gives.
-        reader: The module of what conversions, inspect and verify read.
-        writer: The module of what conversions write.
-        suffixes: Ends of its files' names, lower case: ".beton".
-        markers: What lies directly in a folder of it, any of these; `*` stands for any characters.
-        many: A folder of such files is one data set.
-        fields: It has named fields, and its source takes `fields`, the names of image and label.
-        written_as: A target whose name ends so is of this format.
-        kind: What `inspect --json` calls it, if not its name.
-
-    Example:
-        >>> from fastload.extending import Format
-        >>> Format("toys", source="toy.source", suffixes=(".toy",)).suffixes
-        ('.toy',)
-    """
-
-    source: str = field(default="", kw_only=True)
-    reader: str = field(default="", kw_only=True)
-    writer: str = field(default="", kw_only=True)
-    suffixes: tuple[str, ...] = field(default=(), kw_only=True)
-    markers: tuple[str, ...] = field(default=(), kw_only=True)
-    many: bool = field(default=False, kw_only=True)
-    fields: bool = field(default=False, kw_only=True)
-    written_as: str = field(default="", kw_only=True)
-    kind: str = field(default="", kw_only=True)
-
-
-SHARDS, FOLDER, PAIRS, WEBDATASET = "shards", "folder", "pairs", "webdataset"
-TFRECORD, NUMBER = "tfrecord", "[0-9]" * 5
-OWN = (
-    Format(
-        SHARDS,
-        summary="fastload's shards",
-        source="fastload.sources.shards",
-        reader="fastload.conversion.readers.shards",
-        writer="fastload.conversion.shards_writer",
-        markers=("index.arrow", "index.arrow.xxh3", ".fastload-*"),
-        distributions=("pyarrow",),
-        install=ARROW,
-    ),
-    Format(
-        "beton",
-        summary="FFCV file (.beton)",
-        source="fastload.sources.beton",
-        reader="fastload.conversion.readers.beton",
-        writer="fastload.conversion.beton_writer",
-        suffixes=(".beton",),
-        fields=True,
-        written_as=".beton",
-    ),
-    Format(
-        "mds",
-        summary="MosaicML Streaming's shards (MDS)",
-        source="fastload.sources.mds",
-        markers=("*.mds",),
-        fields=True,
-    ),
-    Format(
-        "litdata",
-        summary="LitData's chunks",
-        source="fastload.sources.litdata",
-        markers=("chunk-*.bin",),
-        fields=True,
-    ),
-    Format(
-        TFRECORD,
-        summary="TFRecords (.tfrecord)",
-        source="fastload.sources.tfrecord",
-        suffixes=(".tfrecord", ".tfrecords", ".tfrecord.gz"),
-        markers=("*.tfrecord", "*.tfrecords", "*.tfrecord.gz", f"*-{NUMBER}-of-{NUMBER}"),
-        fields=True,
-    ),
-    Format(
-        "lmdb",
-        summary="LMDB of images (data.mdb, .lmdb)",
-        source="fastload.sources.lmdb",
-        suffixes=(".lmdb", ".mdb"),
-        markers=("data.mdb",),
-    ),
-    # Plain tars are opened in place; conversions also read compressed ones, so two records
-    Format(
-        WEBDATASET,
-        summary="WebDataset tars (.tar)",
-        source="fastload.sources.tars",
-        suffixes=(".tar",),
-        many=True,
-    ),
-    Format(
-        WEBDATASET,
-        summary="tars of WebDataset or of a folder (.tar, .tar.gz)",
-        reader="fastload.conversion.readers.tars",
-        writer="fastload.conversion.webdataset_writer",
-        suffixes=(".tar", ".tar.gz", ".tgz"),
-        many=True,
-        kind="span",
-    ),
-    Format(
-        "zip",
-        summary="zip of a folder (.zip)",
-        reader="fastload.conversion.readers.zips",
-        suffixes=(".zip",),
-    ),
-    Format(
-        "parquet",
-        summary="Parquet or Arrow tables (.parquet, .arrow)",
-        reader="fastload.conversion.readers.tables",
-        writer="fastload.conversion.parquet_writer",
-        suffixes=(".parquet", ".arrow"),
-        many=True,
-        kind="table",
-        distributions=("pyarrow",),
-        install=ARROW,
-    ),
-    Format(
-        "list",
-        summary="list of files (.csv, .jsonl)",
-        reader="fastload.conversion.readers.manifest",
-        suffixes=(".csv", ".jsonl"),
-        kind="files",
-    ),
-    Format(
-        PAIRS,
-        summary="images/ and masks/",
-        reader="fastload.conversion.readers.pairs",
-        kind="files",
-    ),
-    # Any folder may be one, so the others are asked first
-    Format(
-        FOLDER,
-        summary="folder of classes",
-        source="fastload.sources.folder",
-        reader="fastload.conversion.readers.folder",
-        writer="fastload.conversion.folder_writer",
-    ),
+from fastload.files.own_formats import (
+    FOLDER,
+    OWN,
+    PAIRS,
+    PARQUET,
+    SHARDS,
+    TFRECORD,
+    WEBDATASET,
+    Format,
 )
+from fastload.files.patterns import expanded, is_pattern
+from fastload.system.extensions import Table
+
+__all__ = [
+    "FOLDER",
+    "PAIRS",
+    "PARQUET",
+    "READERS",
+    "SHARDS",
+    "SOURCES",
+    "TFRECORD",
+    "WEBDATASET",
+    "WRITERS",
+    "Format",
+    "broken",
+    "files_in",
+    "in_order",
+    "known",
+    "of_target",
+    "recognize",
+    "seen_at",
+    "source_at",
+    "summary_of",
+]
+
 SOURCES = Table(
     "fastload.sources", Format, [one for one in OWN if one.source], SourceError, "source"
 )
@@ -244,13 +126,19 @@ def source_at(where: str) -> Format | None:
 def _of_pattern(where: str) -> Format:
     """The format of the files that a pattern names. Raises SourceError."""
     name, records = os.path.basename(expanded(where)[0]), SOURCES[TFRECORD]
+    if name.lower().endswith(SOURCES[PARQUET].suffixes):
+        return SOURCES[PARQUET]
     fits = any(fnmatch.fnmatch(name, marker) for marker in records.markers)
     return records if fits else SOURCES[WEBDATASET]
 
 
 def _is_full_of(one: Format, where: str) -> bool:
-    """Whether a folder itself has such files. A folder `data` in it may be a class."""
-    return any(os.path.dirname(path) == where.rstrip("/") for path in files_in(one, where))
+    """Whether a folder itself has such files. A folder `data` in it may be a class; one of Parquet
+    is none, where there is no other.
+    """
+    paths, folders = files_in(one, where), [*filter(_may_be_a_class, _entries(where))]
+    alone = one.name == PARQUET and [entry.name for entry in folders] == ["data"]
+    return any(alone or os.path.dirname(path) == where.rstrip("/") for path in paths)
 
 
 def files_in(one: Format, where: str) -> tuple[str, ...]:

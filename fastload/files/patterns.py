@@ -1,5 +1,8 @@
-"""Names of many files as one text: `train-{000000..000146}.tar`, `{train,val}-{0..9}.tar`."""
+"""Names of many files as one text: `train-{000000..000146}.tar`, `{train,val}-{0..9}.tar`,
+`train-*.parquet`.
+"""
 
+import glob
 import itertools
 import re
 
@@ -11,12 +14,19 @@ RANGE = re.compile(r"([0-9]{1,18})\.\.([0-9]{1,18})")
 
 
 def is_pattern(text: str) -> bool:
-    """Whether a text names files by braces: a range of numbers, or words between commas."""
-    return any(RANGE.fullmatch(inside) or "," in inside for inside in BRACES.findall(text))
+    """Whether a text names files by braces, a range of numbers or words between commas, or by stars
+    for any characters.
+    """
+    return "*" in text or any(
+        RANGE.fullmatch(inside) or "," in inside for inside in BRACES.findall(text)
+    )
 
 
 def expanded(pattern: str) -> list[str]:
-    """The names, in the order in which a shell has them. Raises SourceError."""
+    """The names, in the order in which a shell has them. With stars, those of files that are there.
+
+    Raises SourceError.
+    """
     parts, total = BRACES.split(pattern), 1
     choices = list[list[str]]()
     for number, part in enumerate(parts):
@@ -27,7 +37,24 @@ def expanded(pattern: str) -> list[str]:
             raise SourceError(
                 f"{pattern}: names more than {limits.FILES} files; give fewer, or their folder"
             )
-    return ["".join(chosen) for chosen in itertools.product(*choices)]
+    names = ["".join(chosen) for chosen in itertools.product(*choices)]
+    return _there(pattern, names) if "*" in pattern else names
+
+
+def _there(pattern: str, names: list[str]) -> list[str]:
+    """Raises SourceError where there are none."""
+    found = list[str]()
+    for name in names:
+        # A star only stands for something else than itself
+        plain = re.sub(r"[\[?]", r"[\g<0>]", name)
+        found += sorted(glob.iglob(plain))
+        if len(found) > limits.FILES:
+            raise SourceError(
+                f"{pattern}: names more than {limits.FILES} files; give fewer, or their folder"
+            )
+    if not found:
+        raise SourceError(f"{pattern}: names no file that is there; check the path")
+    return found
 
 
 def _words(inside: str, most: int) -> list[str]:

@@ -57,8 +57,8 @@ def drop(source: Source, sample: int) -> None:
     location = source.locate(np.array([sample], np.int64))
     file = os.open(source.files.path(int(location.file[0])), os.O_RDONLY)
     try:
-        size = int(location.size[0])
+        offset, size = source.files.place(*(int(column[0]) for column in location[:3]))
         length = max(size, 0)  # 0: to the end
-        os.posix_fadvise(file, int(location.offset[0]), length, os.POSIX_FADV_DONTNEED)
+        os.posix_fadvise(file, offset, length, os.POSIX_FADV_DONTNEED)
     finally:
         os.close(file)

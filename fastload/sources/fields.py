@@ -66,6 +66,7 @@ class Field:
         offset: int64, bytes, in the file that the sample's image is in.
         size: int64, bytes.
         checksum: uint64, XXH3-64; None where it is not known.
+        data: The values, where they lie in no file: offsets are places in it.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Field:
     offset: Numbers
     size: Numbers
     checksum: NDArray[np.uint64] | None = None
+    data: bytes | None = None
 
     def at(self, samples: Longs) -> "Field":
         """Of these samples only."""
@@ -146,24 +148,33 @@ def joined(parts: Sequence[Sequence[Field]]) -> tuple[Field, ...]:
     """Of several data sets, one after the other: the fields that all of them have."""
     out = []
     for field in parts[0]:
-        alike = [
-            [one for one in part if (one.name, one.kind) == (field.name, field.kind)]
-            for part in parts
-        ]
+        alike = [[one for one in part if _alike(one, field)] for part in parts]
         if all(alike):
             out.append(_joined([one for one, *_ in alike]))
     return tuple(out)
 
 
+def _alike(one: Field, other: Field) -> bool:
+    held = one.data is None, other.data is None
+    return (one.name, one.kind, held[0]) == (other.name, other.kind, held[1])
+
+
 def _joined(parts: Sequence[Field]) -> Field:
     whole = all(part.checksum is not None for part in parts)
+    held = [part.data for part in parts if part.data is not None]
+    shift = np.cumsum([0, *map(len, held)])
+    offsets = [
+        part.offset if part.data is None else part.offset + int(first)
+        for part, first in zip(parts, shift if held else [0] * len(parts), strict=False)
+    ]
     sums = [part.checksum for part in parts if part.checksum is not None]
     return Field(
         parts[0].name,
         parts[0].kind,
-        columns.joined([part.offset for part in parts]),
+        columns.joined(offsets),
         columns.joined([part.size for part in parts]),
         np.concatenate(sums) if whole else None,
+        b"".join(held) if held else None,
     )
 
 
@@ -176,12 +187,13 @@ def values(source: Source, field: Field, samples: Longs) -> Any:
     """A field's values: list [N], or of numbers a tensor [N]. Raises SampleError."""
     file, files = source.locate(samples).file.tolist(), source.files
     at, size = field.offset[samples].tolist(), field.size[samples].tolist()
-    data = []
+    data, held = [], field.data
     for number, place in enumerate(zip(file, at, size, strict=True)):
         if wrong := limits.too_many(place[2], limits.SAMPLE):
             raise _wrong(source, field, samples, number, f"is too large ({wrong})")
         try:
-            data.append(files.read(*place))
+            start, end = place[1], place[1] + place[2]
+            data.append(files.read(*place) if held is None else held[start:end])
         except OSError as error:
             raise _wrong(source, field, samples, number, f"cannot be read ({error})") from error
     _check(source, field, samples, data)

@@ -26,7 +26,11 @@ def is_image(head: bytes) -> bool:
 
 def check_image(where: str, file: int, offset: int, size: int, remedy: str) -> None:
     """Raise SourceError where the value at `offset` of an open file is no encoded image."""
-    head = os.pread(file, min(LONGEST, size), offset)
+    check_head(where, os.pread(file, min(LONGEST, size), offset), remedy)
+
+
+def check_head(where: str, head: bytes, remedy: str) -> None:
+    """The same for a value that begins so."""
     if is_image(head):
         return
     kind = "pickled" if head.startswith(PICKLED) else "no encoded image"

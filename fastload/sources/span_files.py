@@ -3,18 +3,18 @@
 A data set may come from anywhere, so every number is checked before anything is read by it.
 """
 
+import contextlib
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from reprlib import repr as short
-from typing import Any, NamedTuple, TypeVar
+from typing import IO, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fastload.errors import SHOWN, SourceError
 from fastload.files.opening import no_wait
-from fastload.sources import span_index
 from fastload.sources.columns import bounds
 from fastload.sources.labels import nameless
 from fastload.sources.mapped import SpanSource
@@ -41,11 +41,23 @@ def opened(
         ) from error
 
 
+@contextlib.contextmanager
+def readable(path: str) -> Iterator[IO[bytes]]:
+    """The open file. Raises SourceError."""
+    try:
+        with open(path, "rb", opener=no_wait) as file:
+            yield file
+    except OSError as error:
+        raise SourceError(
+            f"{path}: cannot be read ({error.strerror or error}); restore it, or make it readable"
+        ) from error
+
+
 def joined(
     where: str, paths: Sequence[str], spans: Spans, classes: tuple[str, ...] | None = None
 ) -> SpanSource:
     """The samples of all files, of which there is one at least."""
-    file, (offset, size, labels) = spans.parts(), map(spans.column, span_index.COLUMNS)
+    file, (offset, size, labels) = spans.parts(), map(spans.column, ("offset", "size", "label"))
     if classes is None:
         classes = nameless(*bounds(labels))
     return SpanSource(where, tuple(paths), file, offset, size, labels, classes, spans=spans)

@@ -23,7 +23,7 @@ from fastload.sources.row_file import Rows, Taken, in_memory
 from fastload.sources.row_writer import Writer
 from fastload.spec import Longs
 
-COLUMNS = ("offset", "size", "label")
+COLUMNS = ("offset", "size", "label", "skip", "unpacked")
 LABEL = COLUMNS.index("label")
 # What the tables say of a file besides: its stamp, and how many of its labels are below 0
 FACTS = ("size", "time", "inode", "lacking")
@@ -46,6 +46,8 @@ class Part(NamedTuple):
         names: Of the images, UTF-8, a line each; empty: they have none.
         said: What else the format has found.
         asked: How it was to be read. Where the format asks otherwise, it is read anew.
+        skip, unpacked: Of a packed image, bytes: how many of what is unpacked come before its own,
+            and its own; 0: it is not packed. None: none is.
     """
 
     offset: Longs
@@ -56,6 +58,8 @@ class Part(NamedTuple):
     said: str = ""
     asked: str = ""
     stamp: Stamp = Stamp(0, 0, 0)
+    skip: Longs | None = None
+    unpacked: Longs | None = None
 
 
 class Spans(Rows):
@@ -113,7 +117,7 @@ class Spans(Rows):
 
     def _read(self, samples: Longs) -> Taken:
         taken = super()._read(samples)
-        offset, size, _ = taken.values
+        offset, size = taken.values[:2]
         limit = self.tables.facts[taken.part, 0]
         if not ((size == 0) | arrow.inside(offset, size, limit)).all():
             raise self.damaged(0, "an image outside of its file")
@@ -198,7 +202,10 @@ class Keeping:
             label = np.where(label < 0, -1, np.array(numbers, np.int64)[label])
         facts = (*part.stamp, int(np.count_nonzero(label < 0)))
         self.whole = False
-        self._write(lambda: self.writer.add((part.offset, part.size, label), part.names, facts))
+        plain = np.zeros_like(label)
+        packing = [plain if one is None else one for one in (part.skip, part.unpacked)]
+        rows = (part.offset, part.size, label, *packing)
+        self._write(lambda: self.writer.add(rows, part.names, facts))
         self.files.append((number, path, part.said, part.asked))
 
     def carry(self, number: int, part: int) -> None:

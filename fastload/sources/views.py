@@ -175,7 +175,11 @@ class Concat:
 
 def _joined(parts: list[_native.Files]) -> _native.Files:
     paths = [files.path(file) for files in parts for file in range(len(files))]
-    return _native.Files(paths, keep_open=len(paths) <= FEW)
+    first = np.cumsum([0, *map(len, parts)])
+    packed = [files.packed for files in parts]
+    for rows, start in zip(packed, first, strict=False):
+        rows[:, 0] += start
+    return _native.Files(paths, keep_open=len(paths) <= FEW, packed=np.concatenate(packed))
 
 
 def _checksums(

@@ -37,6 +37,7 @@ void bind_gpu(nb::module_& m);
 void bind_lists(nb::module_& m);
 void bind_files(nb::module_& m);
 void bind_pool(nb::module_& m);
+void bind_parquet(nb::module_& m);
 void bind_room(nb::module_& m);
 void bind_job(nb::module_& m);
 void bind_jpeg(nb::module_& m);

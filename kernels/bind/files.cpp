@@ -2,8 +2,11 @@
 // disk's early start.
 //
 // Reading releases the GIL. What fails raises OSError with its errno and path (module.cpp).
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstring>
 #include <memory>
 #include <new>
 
@@ -26,6 +29,31 @@ void check_file(const PyFiles& self, int64_t file, const char* where) {
     throw std::out_of_range(std::string(where) + ": no such file (got " + std::to_string(file) +
                             ", want 0.." + std::to_string(self.files->count() - 1) + ")");
   }
+}
+
+constexpr size_t kPackedColumns = sizeof(Packed) / sizeof(int64_t);
+static_assert(sizeof(Packed) == kPackedColumns * sizeof(int64_t));
+
+PackedList packed_of(const std::optional<Input>& rows, int64_t files) {
+  if (!rows) return {};
+  check("Files: packed", Facts(*rows), {kAny, kPackedColumns}, nb::dtype<int64_t>());
+  std::vector<Packed> out(rows->shape(0));
+  if (!out.empty()) std::memcpy(out.data(), rows->data(), out.size() * sizeof(Packed));
+  return {std::move(out), files, "Files"};
+}
+
+nb::object packed_rows(const PyFiles& self) {
+  const std::vector<Packed>& rows = self.files->packed().rows();
+  std::vector<int64_t> values(rows.size() * kPackedColumns);
+  if (!rows.empty()) std::memcpy(values.data(), rows.data(), rows.size() * sizeof(Packed));
+  return to_numpy<int64_t, 2>(values, {rows.size(), kPackedColumns});
+}
+
+std::tuple<int64_t, int64_t> place(const PyFiles& self, int64_t file, int64_t offset,
+                                   int64_t size) {
+  check_file(self, file, "Files.place");
+  const Location found = self.files->place({file, offset, size});
+  return {found.offset, found.size};
 }
 
 nb::bytes read(const PyFiles& self, int64_t file, int64_t offset, int64_t size) {
@@ -79,11 +107,13 @@ void bind_files(nb::module_& m) {
   nb::class_<PyFiles>(m, "Files", nb::is_final())
       .def(
           "__init__",
-          [](PyFiles* self, std::vector<FsPath> paths, bool keep_open) {
-            new (self)
-                PyFiles{std::make_shared<const Files>(to_bytes(std::move(paths)), keep_open)};
+          [](PyFiles* self, std::vector<FsPath> paths, bool keep_open,
+             const std::optional<Input>& packed) {
+            const auto count = static_cast<int64_t>(paths.size());
+            new (self) PyFiles{std::make_shared<const Files>(to_bytes(std::move(paths)), keep_open,
+                                                             packed_of(packed, count))};
           },
-          "paths"_a, "keep_open"_a)
+          "paths"_a, "keep_open"_a, "packed"_a = nb::none())
       .def("__len__", [](const PyFiles& self) { return self.files->count(); })
       .def(
           "path",
@@ -92,6 +122,8 @@ void bind_files(nb::module_& m) {
             return FsPath{self.files->path(file)};
           },
           "file"_a)
+      .def_prop_ro("packed", &packed_rows)
+      .def("place", &place, "file"_a, "offset"_a, "size"_a)
       .def("read", &read, "file"_a, "offset"_a, "size"_a)
       .def("xxh3", &hash, "file"_a, "size"_a);
   nb::class_<Xxh3>(m, "Xxh3", nb::is_final())

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/scratch.h"
 #include "base/system.h"
 
 #define XXH_INLINE_ALL
@@ -14,11 +15,13 @@
 namespace fl {
 namespace {
 
-constexpr int64_t kHashed = 1 << 20;  // bytes at a time
+constexpr int64_t kHashed = 1 << 20;             // bytes at a time
+constexpr size_t kPackedKept = size_t{2} << 20;  // bytes that a thread keeps for the next sample
 
 }  // namespace
 
-Files::Files(std::vector<std::string> paths, bool keep_open) : paths_(std::move(paths)) {
+Files::Files(std::vector<std::string> paths, bool keep_open, PackedList packed)
+    : paths_(std::move(paths)), packed_(std::move(packed)) {
   if (!keep_open) return;
   descriptors_ = std::make_unique<std::atomic<int>[]>(paths_.size());
   for (size_t i = 0; i < paths_.size(); ++i) descriptors_[i] = -1;
@@ -91,6 +94,33 @@ void Files::fill(int fd, const Location& location, int64_t size, uint8_t* out) c
   }
 }
 
+const Packed& Files::packed_at(const Location& location) const {
+  const Packed* found = packed_.find(location.file, location.offset, location.size);
+  if (found == nullptr)
+    throw FileError(0, path(location.file),
+                    "has no packed sample at byte " + std::to_string(location.offset));
+  return *found;
+}
+
+void Files::unpack(int fd, const Packed& it, int64_t inside, int64_t size, uint8_t* out) const {
+  thread_local Scratch elements;
+  uint8_t* bytes = elements.reserve(it.length);
+  fill(fd, {it.file, it.start, it.length}, it.length, bytes);
+  const bool good = fl::unpack({bytes, static_cast<size_t>(it.length)}, it.skip + inside,
+                               {out, static_cast<size_t>(size)});
+  elements.trim(kPackedKept);
+  if (!good)
+    throw FileError(0, path(it.file),
+                    "its bytes " + std::to_string(it.start) + ".." +
+                        std::to_string(it.start + it.length) + " are no Snappy data any more");
+}
+
+Location Files::place(const Location& location) const {
+  if (!packed_.holds(location.file, location.offset)) return location;
+  const Packed& it = packed_at(location);
+  return {it.file, it.start, it.length};
+}
+
 uint64_t Files::xxh3(int64_t file, int64_t size) const {
   const Opened opened(*this, file);
   std::vector<uint8_t> bytes(std::min<int64_t>(size, kHashed));
@@ -104,8 +134,9 @@ uint64_t Files::xxh3(int64_t file, int64_t size) const {
   return XXH3_64bits_digest(&state);
 }
 
-void Files::advise(const Location& location) const noexcept {
+void Files::advise(const Location& asked) const noexcept {
   try {
+    const Location location = place(asked);
     const Opened opened(*this, location.file);
     // What was read in order is there up to its last byte; where some of it has been dropped since,
     // reading it waits.

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/packed.h"
+
 namespace fl {
 
 constexpr int64_t kToEnd = -1;  // size: up to the end of the file
@@ -24,8 +26,8 @@ struct Location {
 class Files {
  public:
   // keep_open: a descriptor is opened at its first use and kept (few large files), else per read
-  // (many small ones).
-  Files(std::vector<std::string> paths, bool keep_open);
+  // (many small ones). packed: their packed samples, behind the files' ends.
+  Files(std::vector<std::string> paths, bool keep_open, PackedList packed = {});
   // Descriptors that are kept, and closed at the end; -1: to be opened by path. One per path.
   Files(std::vector<std::string> paths, const std::vector<int>& opened);
   ~Files();
@@ -39,16 +41,27 @@ class Files {
   template <class Room>
   int64_t read(const Location& location, Room room) const {
     const Opened opened(*this, location.file);
+    if (packed_.holds(location.file, location.offset)) {
+      const Packed& it = packed_at(location);
+      const int64_t size =
+          location.size == kToEnd ? it.at + it.size - location.offset : location.size;
+      unpack(opened.fd, it, location.offset - it.at, size, room(size));
+      return size;
+    }
     const int64_t size = length(opened.fd, location);
     fill(opened.fd, location, size, room(size));
     return size;
   }
 
+  // Where in the file the bytes are that are read for this location. Throws FileError.
+  Location place(const Location& location) const;
+  const PackedList& packed() const { return packed_; }
+
   // XXH3 of a file's first bytes, read in parts. Throws FileError.
   uint64_t xxh3(int64_t file, int64_t size) const;
 
   // Read-ahead; errors are ignored, since the read itself reports them.
-  void advise(const Location& location) const noexcept;
+  void advise(const Location& asked) const noexcept;
 
  private:
   struct Opened {
@@ -64,9 +77,13 @@ class Files {
   int kept(int64_t file) const;
   int64_t length(int fd, const Location& location) const;
   void fill(int fd, const Location& location, int64_t size, uint8_t* out) const;
+  const Packed& packed_at(const Location& location) const;
+  // `size` bytes of a packed sample, from `inside` on.
+  void unpack(int fd, const Packed& it, int64_t inside, int64_t size, uint8_t* out) const;
   [[noreturn]] void fail(int64_t file, int code) const;
 
   std::vector<std::string> paths_;
+  PackedList packed_;
   std::unique_ptr<std::atomic<int>[]> descriptors_;  // -1: not open yet; null: not kept
 };
 

@@ -53,6 +53,7 @@ KERNEL_LAYERS = (
     "pixels",
     "augment",
     "jpeg",
+    "parquet",
     "gpu",
     "engine",
     "bind",

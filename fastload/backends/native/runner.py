@@ -87,6 +87,8 @@ class Runner:
         files = self.plan.source.files
         pool.advise(files, location.file, location.offset, location.size)
         for beside in self.plan.target.fields(self.plan.source) if self.plan.target else ():
+            if beside.data is not None:
+                continue
             # Whoever hands the batch out reads them one by one
             offset, size = beside.offset[work.samples], beside.size[work.samples]
             pool.advise(files, location.file, offset, size)

@@ -10,8 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fastload.conversion.readers import parquet_pages
-from fastload.sources import arrow_blocks
+from fastload.sources import arrow_blocks, parquet_pages
 from fastload.spec import Longs
 from fastload.system import limits
 

@@ -21,12 +21,12 @@ from fastload.conversion.readers.base import (
     Listing,
     stamp_of,
 )  # fmt: skip
-from fastload.conversion.readers.table_columns import KEYS, LABELS, Columns, check_columns, columns
 from fastload.conversion.readers.table_files import TableFile
 from fastload.conversion.samples import BadSampleError, extension, headers
 from fastload.errors import SourceError, listed
 from fastload.sources import labels as labelling
 from fastload.sources.arrow import PARSE_ERRORS, import_arrow
+from fastload.sources.table_columns import KEYS, LABELS, Columns, check_columns, columns
 from fastload.spec import Longs
 
 

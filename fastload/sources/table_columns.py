@@ -38,32 +38,32 @@ def columns(path: str, schema: Any) -> Columns:
     """Which columns hold images, labels, keys: by the features that `datasets` writes, else by type
     and name. Raises SourceError.
     """
-    features = _features(schema)
-    structs = [name for name in schema.names if _is_struct(schema, name)]
-    typed = [name for name in _of_type(features, "Image") if name in schema.names]
+    features = features_of(schema)
+    structs = [name for name in schema.names if is_struct(schema, name)]
+    typed = [name for name in of_type(features, "Image") if name in schema.names]
     images = [
         name
         for name in (*typed, *IMAGES, *structs)
-        if name in schema.names and _holds_bytes(schema, name)
+        if name in schema.names and holds_bytes(schema, name)
     ]
     if not images:
         raise SourceError(
             f"{path}: no column with images (has {', '.join(schema.names)}; want bytes, or a "
             "struct with bytes); give another file"
         )
-    wanted = (*_of_type(features, "ClassLabel"), *LABELS)
+    wanted = (*of_type(features, "ClassLabel"), *LABELS)
     label = next((name for name in wanted if name in schema.names), None)
     key = next((name for name in KEYS if name in schema.names), None)
     nested = [
         name
         for name in (images[0], *typed)
-        if _is_struct(schema, name) and _holds_bytes(schema, name)
+        if is_struct(schema, name) and holds_bytes(schema, name)
     ]
     beside = unique_suffixes([name for name in nested if name != images[0]])
-    return Columns(images[0], images[0] in nested, beside, label, key, _names(features, label))
+    return Columns(images[0], images[0] in nested, beside, label, key, class_names(features, label))
 
 
-def _of_type(features: Json, kind: str) -> list[str]:
+def of_type(features: Json, kind: str) -> list[str]:
     return [
         name
         for name, feature in features.items()
@@ -71,7 +71,7 @@ def _of_type(features: Json, kind: str) -> list[str]:
     ]
 
 
-def _names(features: Json, label: str | None) -> list[str] | None:
+def class_names(features: Json, label: str | None) -> list[str] | None:
     """The classes' names, as the label's feature says them."""
     feature = features.get(label) if label else None
     names = feature.get("names") if type(feature) is dict else None
@@ -81,16 +81,16 @@ def _names(features: Json, label: str | None) -> list[str] | None:
     return names if good else None
 
 
-def _is_struct(schema: Any, name: str) -> bool:
+def is_struct(schema: Any, name: str) -> bool:
     import pyarrow as pa
 
     return bool(pa.types.is_struct(schema.field(name).type))
 
 
-def _holds_bytes(schema: Any, name: str) -> bool:
+def holds_bytes(schema: Any, name: str) -> bool:
     """Whether a column is of bytes, or a struct with a field of bytes."""
     kind = schema.field(name).type
-    if not _is_struct(schema, name):
+    if not is_struct(schema, name):
         return _is_binary(kind)
     return kind.get_field_index("bytes") >= 0 and _is_binary(kind.field("bytes").type)
 
@@ -101,7 +101,7 @@ def _is_binary(kind: Any) -> bool:
     return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 
-def _features(schema: Any) -> Json:
+def features_of(schema: Any) -> Json:
     try:
         said = json.loads((schema.metadata or {}).get(METADATA, b"{}"))
         features = said["info"]["features"]

@@ -19,7 +19,36 @@ DEEPEST = 8  # structs in structs
 UNPACKED, PACKED = 2, 3  # fields of a page's header: bytes
 # The header's structs for data and for data of version 2, and their field for the encoding
 VALUES = {5: 2, 8: 4}
+# Kinds of pages; the struct of each, and in it the field of its encoding
+DATA, DICTIONARY_PAGE, DATA_2 = 0, 2, 3
+STRUCTS = {DATA: (5, 2), DICTIONARY_PAGE: (7, 2), DATA_2: (8, 4)}
 TRAILER = 8  # bytes at the end: of the footer, u32; "PAR1"
+
+
+class Page(NamedTuple):
+    """One page of a chunk, as its header says it.
+
+    Args:
+        at: Its header's first byte in the file.
+        offset: Its own first byte.
+        kind: DATA, DICTIONARY_PAGE, DATA_2, or another.
+        size: Bytes in the file.
+        unpacked: Bytes.
+        values: With those that are missing.
+        encoding: -1: it says none.
+        levels: Of DATA_2, bytes before its values; of others -1.
+        packed: Whether it is, where the chunk is.
+    """
+
+    at: int
+    offset: int
+    kind: int
+    size: int
+    unpacked: int
+    values: int
+    encoding: int
+    levels: int
+    packed: bool
 
 
 class Chunk(NamedTuple):
@@ -49,25 +78,31 @@ def check_rows(path: str, rows: int) -> None:
         raise ValueError(f"{rows} rows cannot lie in {size} bytes")
 
 
+def bounds(file: int, column: Any) -> tuple[int, int]:
+    """A chunk's first byte, and the one behind its last. column: as in `check`.
+
+    Raises ValueError, OSError.
+    """
+    starts = (column.data_page_offset, column.dictionary_page_offset or 0)
+    start, packed = min((at for at in starts if at > 0), default=0), column.total_compressed_size
+    end = os.fstat(file).st_size
+    if not 0 <= start <= start + packed <= end:
+        raise ValueError(
+            f"its bytes {start}..{start + packed} are not in the file, which has {end}"
+        )
+    return start, start + packed
+
+
 def check(path: str, column: Any) -> Chunk:
     """column: what Arrow's metadata say of a chunk.
 
     Raises ValueError for what would take more memory than the limits allow; OSError.
     """
-    starts = (column.data_page_offset, column.dictionary_page_offset or 0)
-    start, packed = min((at for at in starts if at > 0), default=0), column.total_compressed_size
-    unpacked = dictionary = longest = 0
+    packed, unpacked, dictionary, longest = column.total_compressed_size, 0, 0, 0
     with open(path, "rb") as file:
-        end = os.fstat(file.fileno()).st_size
-        if not 0 <= start <= start + packed <= end:
-            raise ValueError(
-                f"its bytes {start}..{start + packed} are not in the file, which has {end}"
-            )
-        for size, stored, encoding in _pages(file.fileno(), start, start + packed):
-            if problem := limits.too_many(size, limits.SAMPLE + HEADER) or limits.swollen(
-                size, stored
-            ):
-                raise ValueError(f"a page would be unpacked too far: {problem}")
+        start, stop = bounds(file.fileno(), column)
+        for size, stored, encoding in _pages(file.fileno(), start, stop):
+            check_page(size, stored)
             unpacked += size
             if encoding is None:
                 dictionary = max(dictionary, size)
@@ -80,10 +115,53 @@ def check(path: str, column: Any) -> Chunk:
     return Chunk(unpacked, longest)
 
 
+def check_page(unpacked: int, stored: int) -> None:
+    """Raises ValueError for a page that would take more memory than the limits allow."""
+    problem = limits.too_many(unpacked, limits.SAMPLE + HEADER) or limits.swollen(unpacked, stored)
+    if problem:
+        raise ValueError(f"a page would be unpacked too far: {problem}")
+
+
+def pages(file: int, start: int, end: int) -> Iterator[Page]:
+    """Those of a chunk. Raises ValueError, OSError."""
+    for at, length, header in _headers(file, start, end):
+        kind = header.get(1)
+        struct, field = STRUCTS.get(kind, (0, 0)) if type(kind) is int else (0, 0)
+        inner = header.get(struct)
+        inner = inner if type(inner) is dict else {}
+        values, encoding = inner.get(1, -1), inner.get(field, -1)
+        levels = inner.get(5, -1) if kind == DATA_2 else -1
+        numbers = (kind, values, encoding, levels)
+        if any(type(one) is not int for one in numbers) or (struct and min(numbers[:3]) < 0):
+            raise ValueError(f"the header of its page at byte {at} is damaged")
+        if kind == DATA_2 and (levels < 0 or inner.get(6, 0) != 0):
+            raise ValueError(f"the header of its page at byte {at} is damaged, or it holds lists")
+        if at + length + header[PACKED] > end:
+            raise ValueError(f"its page at byte {at} leaves it")
+        yield Page(
+            at, at + length, kind, header[PACKED], header[UNPACKED], values, encoding, levels,
+            kind != DATA_2 or inner.get(7, True) is True,
+        )  # fmt: skip
+
+
 def _pages(file: int, at: int, end: int) -> Iterator[tuple[int, int, int | None]]:
     """Bytes in memory, bytes in the file, and the encoding, of each page; None: it holds no data
     but a dictionary.
     """
+    for _, _, header in _headers(file, at, end):
+        inner = next(
+            (
+                header[kind].get(field, -1)
+                for kind, field in VALUES.items()
+                if type(header.get(kind)) is dict
+            ),
+            None,
+        )
+        yield header[UNPACKED], header[PACKED], inner
+
+
+def _headers(file: int, at: int, end: int) -> Iterator[tuple[int, int, dict[int, Any]]]:
+    """Each page's first byte, the bytes of its header, and that."""
     while at < end:
         try:
             header, length = _Thrift(os.pread(file, min(HEADER, end - at), at)).struct(0, 0)
@@ -94,15 +172,7 @@ def _pages(file: int, at: int, end: int) -> Iterator[tuple[int, int, int | None]
         unpacked, stored = header.get(UNPACKED), header.get(PACKED)
         if type(unpacked) is not int or type(stored) is not int or min(unpacked, stored) < 0:
             raise ValueError(f"the header of its page at byte {at} is damaged")
-        inner = next(
-            (
-                header[kind].get(field, -1)
-                for kind, field in VALUES.items()
-                if type(header.get(kind)) is dict
-            ),
-            None,
-        )
-        yield unpacked, stored, inner
+        yield at, length, header
         at += length + stored
 
 

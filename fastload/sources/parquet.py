@@ -1,0 +1,172 @@
+"""Parquet files of images, read where they lie: those that Hugging Face's `datasets` writes, and
+others.
+
+Opening goes over the pages of the column of images, and unpacks those that Snappy has packed
+(parquet_scan.py). What was found is kept in the user's cache (first_look.py). An image is then read
+by itself: its bytes as they stand, or those few elements of Snappy's that unpack to it.
+Source: apache/parquet-format 2.11; google/snappy, format_description.txt.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import IO, Any
+
+import numpy as np
+
+from fastload.errors import SourceError
+from fastload.sources import (
+    columns,
+    first_look,
+    parquet_columns,
+    parquet_fields,
+    parquet_files,
+    parquet_names,
+    parquet_scan,
+    span_index,
+)
+from fastload.sources.arrow import PARSE_ERRORS, import_arrow
+from fastload.sources.columns import Numbers
+from fastload.sources.labels import nameless, none
+from fastload.sources.parquet_columns import ASK, TEXT, Chosen
+from fastload.sources.parquet_spans import PackedSource, part_of, places
+from fastload.sources.signatures import LONGEST, check_head
+from fastload.sources.span_index import Part, Spans
+from fastload.spec import Longs
+
+THREADS = 4  # that look at files: each may unpack a page
+WANT = "want Snappy or none, and values plain or in a dictionary"
+
+with_fields = parquet_fields.with_fields  # fastload.sources asks for it
+
+
+def load(where: str, fields: tuple[str, str] | None = None) -> PackedSource:
+    """The rows of one file, of a folder of files, or of those that a pattern names.
+
+    fields: the names of the columns with images and labels; None takes the first whose first value
+    is an image, and the first that is called as labels are. Raises SourceError with the first
+    problem of each file.
+    """
+    import_arrow(where, SourceError, "Parquet needs")
+    paths = parquet_names.files(where)
+    chosen = parquet_columns.chosen(where, paths, fields)
+    read = partial(_part, chosen, where)
+    index = span_index.path_of("parquet", where, *(fields or ()))
+    found = first_look.parts(where, index, dict.fromkeys(paths, chosen.asked), read, THREADS)
+    if not len(found):
+        raise SourceError(f"{where}: holds no rows; give other files")
+    spans = places(found)
+    labels, classes = _labels(where, chosen, found)
+    source = PackedSource(where, tuple(paths), *spans[:3], labels, classes, packed=spans.packed)
+    _check_first(source, chosen)
+    return source
+
+
+def _check_first(source: PackedSource, chosen: Chosen) -> None:
+    """Raises SourceError."""
+    where = f"{source.paths[int(source.file[0])]}: column {chosen.image}"
+    size = min(LONGEST, int(source.size[0]))
+    try:
+        head = source.files.read(int(source.file[0]), int(source.offset[0]), size)
+    except OSError as error:
+        raise SourceError(f"{where}: cannot be read ({error}); restore it") from error
+    check_head(where, head, ASK)
+
+
+def _part(chosen: Chosen, where: str, path: str, opened: IO[bytes], _: int) -> Part:
+    """Where the images of a file lie, and their labels. Raises SourceError and OSError."""
+    table = parquet_files.opened(path, opened)
+    _check_schema(path, table.schema_arrow, chosen)
+    metadata = table.metadata
+    leaf = parquet_scan.leaf_of(metadata, chosen.leaf)
+    if leaf is None:
+        raise SourceError(
+            f"{path}: column {chosen.image} is in lists (want one image a row); {ASK}"
+        )
+    rows, first = [np.zeros((0, parquet_scan.COLUMNS), np.int64)], 0
+    for group in range(metadata.num_row_groups):
+        try:
+            rows.append(parquet_scan.of_group(opened.fileno(), metadata, leaf, group))
+        except parquet_scan.MissingError as error:
+            raise _missing(path, chosen, first + error.row) from error
+        except parquet_scan.RefusedError as error:
+            raise SourceError(
+                f"{path}: column {chosen.image} {error} ({WANT}); write it again with "
+                f'compression="snappy", or run fastload convert {where} DST, and open DST'
+            ) from error
+        except ValueError as error:
+            raise parquet_files.damaged(
+                path, ValueError(f"column {chosen.image}, row group {group}: {error}")
+            ) from error
+        first += metadata.row_group(group).num_rows
+    label, texts = _labels_of(path, table, chosen, first)
+    return part_of(np.concatenate(rows), label, texts)
+
+
+def _missing(path: str, chosen: Chosen, row: int) -> SourceError:
+    nested = chosen.leaf != chosen.image
+    more = ", or embed the images if there are only paths of them" if nested else ""
+    return SourceError(f"{path}: row {row} has no image ({chosen.image} is null); remove it{more}")
+
+
+def _check_schema(path: str, schema: Any, chosen: Chosen) -> None:
+    """Raises SourceError for a file that has not the columns of the first one."""
+    names, image = schema.names, chosen.image
+    good = names.count(image) == 1 and parquet_columns.holds_bytes(schema, image)
+    good = good and parquet_columns.leaf_name(schema, image) == chosen.leaf
+    if good and chosen.label is not None:
+        good = names.count(chosen.label) == 1
+        good = good and parquet_columns.kind_of(schema, chosen.label) == chosen.kind
+    if not good:
+        wanted = " and ".join(filter(None, (image, chosen.label)))
+        raise SourceError(
+            f"{path}: has no columns {wanted} as other files have them (has "
+            f"{parquet_columns.has(schema)}); give files of one data set"
+        )
+
+
+def _labels_of(path: str, table: Any, chosen: Chosen, count: int) -> tuple[Longs, tuple[str, ...]]:
+    """int64 [N], and the texts that they number. Raises SourceError."""
+    if chosen.label is None:
+        return np.zeros(count, np.int64), ()
+    numbers, texts, row = [np.zeros(0, np.int64)], dict[str, int](), 0
+    try:
+        for array in parquet_files.arrays(path, table, chosen.label):
+            if array.null_count:
+                row += array.is_null().to_pylist().index(True)
+                raise SourceError(
+                    f"{path}: row {row} has no label ({chosen.label} is null); remove it"
+                )
+            values: Sequence[Any] = array.to_pylist()
+            if chosen.kind == TEXT:
+                values = [texts.setdefault(text, len(texts)) for text in values]
+            numbers.append(np.array(values, np.int64))
+            row += len(array)
+    except PARSE_ERRORS as error:
+        if isinstance(error, SourceError):
+            raise
+        raise parquet_files.damaged(path, error) from error
+    labels = np.concatenate(numbers)
+    if len(labels) != count:
+        raise SourceError(f"{path}: has {len(labels)} labels for {count} images; restore it")
+    return labels, tuple(texts)
+
+
+def _labels(where: str, chosen: Chosen, spans: Spans) -> tuple[Numbers, tuple[str, ...]]:
+    """Of all files, and the classes. Raises SourceError."""
+    if chosen.label is None:
+        return none(len(spans))
+    values = spans.column("label")
+    if chosen.kind == TEXT:
+        classes = sorted({text for text in spans.texts if text is not None})
+        number = {text: place for place, text in enumerate(classes)}
+        table = np.array([number.get(text, -1) for text in spans.texts], np.int64)
+        return columns.translated(values, table), tuple(classes)
+    if chosen.names is None:
+        return values, nameless(*columns.bounds(values))
+    most = columns.bounds(values)[1]
+    if most >= len(chosen.names):
+        raise SourceError(
+            f"{where}: label {most} is above the {len(chosen.names)} classes that have names; "
+            "correct the labels or the names"
+        )
+    return values, chosen.names

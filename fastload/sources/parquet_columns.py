@@ -1,0 +1,144 @@
+"""Which columns of Parquet files hold the images and the labels that are read in place."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fastload import _native
+from fastload.errors import SHOWN, SourceError
+from fastload.sources import parquet_files, parquet_scan, span_files
+from fastload.sources.parquet_spans import of_parts, part_of
+from fastload.sources.signatures import LONGEST, is_image
+from fastload.sources.table_columns import (
+    IMAGES,
+    LABELS,
+    class_names,
+    features_of,
+    holds_bytes,
+    is_struct,
+    of_type,
+)
+
+ASK = "name the columns with images and labels: fields=(IMAGE, LABEL)"
+NUMBER, TEXT = "number", "text"
+
+
+class Chosen(NamedTuple):
+    """What is read of each file.
+
+    Args:
+        image: The column with the images.
+        leaf: Its bytes, as Parquet calls them.
+        label: None: there is none.
+        kind: Of the labels: NUMBER or TEXT.
+        names: Of the classes, where the files say them.
+    """
+
+    image: str
+    leaf: str
+    label: str | None
+    kind: str
+    names: tuple[str, ...] | None
+
+    @property
+    def asked(self) -> str:
+        return repr((self.leaf, self.label, self.kind))
+
+
+def chosen(where: str, paths: Sequence[str], fields: tuple[str, str] | None) -> Chosen:
+    """Of the first file that has rows. Raises SourceError."""
+    for path in paths:
+        with span_files.readable(path) as file:
+            table = parquet_files.opened(path, file)
+            if not table.metadata.num_rows:
+                continue
+            schema = table.schema_arrow
+            images = _images(path, schema, fields)
+            if len(images) > 1:
+                images = [one for one in images if _is_of_images(path, file, table, one)] or images
+            label = _label(path, schema, fields)
+            names = class_names(features_of(schema), label)
+            return Chosen(
+                images[0],
+                leaf_name(schema, images[0]),
+                label,
+                kind_of(schema, label) if label else "",
+                tuple(names) if names else None,
+            )
+    raise SourceError(f"{where}: holds no rows; give other files")
+
+
+def leaf_name(schema: Any, column: str) -> str:
+    return f"{column}.bytes" if is_struct(schema, column) else column
+
+
+def has(schema: Any) -> str:
+    """Its columns and their types, for messages."""
+    shown = [f"{one.name!r} ({str(one.type)[:40]})" for one in list(schema)[:SHOWN]]
+    return ", ".join(shown) or "none"
+
+
+def kind_of(schema: Any, column: str) -> str:
+    """Of labels; empty: the column has none."""
+    import pyarrow as pa
+
+    kind, plain = schema.field(column).type, pa.types
+    kind = kind.value_type if plain.is_dictionary(kind) else kind
+    if plain.is_integer(kind) or plain.is_boolean(kind):
+        return NUMBER
+    return TEXT if plain.is_string(kind) or plain.is_large_string(kind) else ""
+
+
+def _images(path: str, schema: Any, fields: tuple[str, str] | None) -> list[str]:
+    """Columns that may be of images, the likeliest first. Raises SourceError."""
+    if fields:
+        names: Sequence[str] = fields[:1]
+    else:
+        structs = [name for name in schema.names if is_struct(schema, name)]
+        names = (*of_type(features_of(schema), "Image"), *IMAGES, *structs, *schema.names)
+    found = [
+        name
+        for name in dict.fromkeys(names)
+        if schema.names.count(name) == 1 and holds_bytes(schema, name)
+    ]
+    if found:
+        return found
+    what = f" {fields[0]!r}" if fields else ""
+    raise SourceError(
+        f"{path}: has no column{what} of encoded images (has {has(schema)}; images are bytes, or a "
+        f"struct with bytes); {ASK}"
+    )
+
+
+def _label(path: str, schema: Any, fields: tuple[str, str] | None) -> str | None:
+    """Raises SourceError."""
+    names = fields[1:] if fields else (*of_type(features_of(schema), "ClassLabel"), *LABELS)
+    for name in names:
+        if schema.names.count(name) == 1 and kind_of(schema, name):
+            return name
+    if not fields:
+        return None
+    raise SourceError(
+        f"{path}: has no column {fields[1]!r} of labels (has {has(schema)}; labels are integers or "
+        f"text); {ASK}"
+    )
+
+
+def _is_of_images(path: str, file: Any, table: Any, column: str) -> bool:
+    """Whether the first value begins as an image."""
+    leaf = parquet_scan.leaf_of(table.metadata, leaf_name(table.schema_arrow, column))
+    if leaf is None:
+        return False
+    try:
+        for group in range(table.metadata.num_row_groups):
+            for rows in parquet_scan.rows(file.fileno(), table.metadata, leaf, group):
+                if len(rows):
+                    part = part_of(rows[:1], np.zeros(1, np.int64))
+                    spans = of_parts([part])
+                    files = _native.Files([path], keep_open=True, packed=spans.packed)
+                    size = min(LONGEST, int(spans.size[0]))
+                    return is_image(files.read(0, int(spans.offset[0]), size))
+    except (ValueError, OSError):
+        return False
+    return False
