@@ -17,7 +17,8 @@ TOPICS = (
     Topic(
         "A data set does not open", "SourceError",
         ("sources/__init__", "sources/folder", "sources/base", "conversion/readers/opening",
-         "sources/first_look", "conversion/indexing", "conversion/subsets"),
+         "sources/first_look", "sources/span_index", "sources/row_file", "sources/columns",
+         "conversion/indexing", "conversion/subsets"),
         "The path is another one than you meant, or its content has not the form of its format.",
         "List the path. Give the folder that holds the class folders, or run `fastload inspect` on "
         "it, which says what it is.",

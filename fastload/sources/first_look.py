@@ -55,7 +55,7 @@ def parts(
             fitting = _fitting(known, wanted, stamps)
             fitting = [None if p in anew else at for p, at in zip(order, fitting, strict=True)]
             if None not in fitting and known.paths == [path for path, _ in wanted]:
-                return known
+                return known.settled()
         some = [number for number in fitting if number is not None]
         look = _Look(where, Keeping(index, known, some), files, read)
         try:
@@ -163,7 +163,7 @@ class _Look:
                 self.keeping.keep()
         if problems:
             raise SourceError(listed(problems))
-        return self.keeping.spans()
+        return self.keeping.spans().settled()
 
     def _read_ahead(
         self, paths: list[str], pool: ThreadPoolExecutor | None

@@ -62,7 +62,12 @@ class SpanSource:
 
     def locate(self, samples: Longs) -> Location:
         seek = self.seek.locate(samples) if self.seek else None
-        return Location(self.file[samples], self.offset[samples], self.size[samples], None, seek)
+        if self.spans is None:
+            return Location(
+                self.file[samples], self.offset[samples], self.size[samples], None, seek
+            )
+        file, (offset, size, _) = self.spans.at(samples)
+        return Location(file.copy(), offset.copy(), size.copy(), None, seek)  # others get the same
 
     def name(self, sample: int) -> str:
         return f"{self.where}[{sample}]"

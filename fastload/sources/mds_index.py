@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterator
+from functools import lru_cache
 from reprlib import repr as short
 from typing import Any
 
@@ -67,7 +68,13 @@ def _shard(where: str, one: Any) -> Shard:
         raise ValueError(f"{len(columns)} columns")
     for column, encoding, size in columns:
         _check_column(column, encoding, size)
-    return Shard(path, samples, tuple((a, b, c or 0) for a, b, c in columns))
+    return Shard(path, samples, _shared(tuple((a, b, c or 0) for a, b, c in columns)))
+
+
+@lru_cache(maxsize=64)
+def _shared(columns: tuple[tuple[str, str, int], ...]) -> tuple[tuple[str, str, int], ...]:
+    """The same for all shards that have the same: there may be very many."""
+    return columns
 
 
 def _check_column(column: Any, encoding: Any, size: Any) -> None:
@@ -86,4 +93,9 @@ def _check_column(column: Any, encoding: Any, size: Any) -> None:
 
 def asked_of(shard: Shard, *columns: object) -> str:
     """What the index says of a shard, and what is read of it, in short."""
-    return f"{_native.xxh3(json.dumps([shard.samples, shard.columns, columns]).encode()):016x}"
+    return _asked(shard.samples, shard.columns, columns)
+
+
+@lru_cache(maxsize=64)
+def _asked(*said: object) -> str:
+    return f"{_native.xxh3(json.dumps(said).encode()):016x}"

@@ -6,8 +6,9 @@ as many bytes as the widest of the part needs. Offsets in a file grow and lie cl
 four bytes say what takes eight; a column of one value takes none. All arithmetic is modulo 2^64.
 """
 
+import os
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,8 +20,6 @@ from fastload.spec import Longs
 ROWS = 256  # in a block; the last one of a part is filled up
 HEAD = struct.Struct("<QQQQ")  # XXH3-64 of what follows; of its names: where, bytes, XXH3-64
 WIDE = 8  # bytes of the widest value, and of a base
-
-Read = Callable[[int, memoryview], bool]  # fills the memory from a place on; whether all was there
 
 
 class Layout(NamedTuple):
@@ -88,27 +87,35 @@ def _width(most: int) -> int:
 class Blocks:
     """Blocks that were read: each once, whichever rows of it are wanted."""
 
-    def __init__(self, read: Read, at: Longs, sizes: Longs) -> None:
-        """at: where the block of each wanted row lies; sizes: and its bytes. Damage is in `bad`."""
+    def __init__(self, file: int, at: Longs, sizes: Longs) -> None:
+        """file: a descriptor. at: where the block of each wanted row lies; sizes: and its bytes.
+
+        Raises OSError; where there is damage, `bad` says.
+        """
         self.places, first, self.of_row = np.unique(at, return_index=True, return_inverse=True)
         self.stride = int(sizes.max(initial=0)) + WIDE  # the last value is read as WIDE bytes
         self.data = np.zeros(len(self.places) * self.stride, np.uint8)
-        memory, sums, self.bad = memoryview(self.data.data), list[int](), -1
-        begin = 0
+        memory, begin, sums, self.bad = memoryview(self.data.data), 0, list[int](), -1
+        # Once for each row of a shuffled batch, so nothing is called that need not be
+        read, hashed = os.preadv, _native.xxh3
         for place, size in zip(self.places.tolist(), sizes[first].tolist(), strict=True):
-            if not read(place, memory[begin : begin + size]):
+            end = begin + size
+            if read(file, (memory[begin:end],), place) < size and not fill(
+                file, place, memory[begin:end]
+            ):
                 self.bad = place
                 return
-            sums.append(_native.xxh3(memory[begin + WIDE : begin + size]))
+            sums.append(hashed(memory[begin + WIDE : end]))
             begin += self.stride
-        wrong = np.flatnonzero(self._heads()[:, 0] != np.array(sums, np.uint64))
+        wrong = np.flatnonzero(self._heads() != np.array(sums, np.uint64))
         if len(wrong):
             self.bad = int(self.places[wrong[0]])
 
     def _heads(self) -> NDArray[np.uint64]:
-        """[blocks, fields of HEAD]."""
-        rows = self.data.reshape(len(self.places), self.stride)[:, : HEAD.size]
-        return np.ascontiguousarray(rows).view("<u8").astype(np.uint64, copy=False)
+        """[blocks]: what each says of its XXH3-64."""
+        rows = self.data.reshape(len(self.places), self.stride)[:, :WIDE]
+        heads: NDArray[np.uint64] = np.ascontiguousarray(rows).view("<u8")[:, 0]
+        return heads
 
     def names(self, row: int) -> tuple[int, int, int]:
         """Of the block of a wanted row: where its names lie, their bytes and their XXH3-64."""
@@ -134,3 +141,11 @@ class Blocks:
 
 
 _MASKS = np.array([(1 << 8 * width) - 1 for width in range(WIDE + 1)], np.uint64)
+
+
+def fill(file: int, at: int, memory: memoryview) -> bool:
+    """Read from a place of a file; whether all was there. Raises OSError."""
+    done = 0
+    while done < len(memory) and (more := os.preadv(file, [memory[done:]], at + done)):
+        done += more
+    return done == len(memory)

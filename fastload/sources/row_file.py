@@ -26,7 +26,7 @@ from fastload.errors import SourceError
 from fastload.files.opening import write_all
 from fastload.sources import arrow, row_blocks
 from fastload.sources.columns import Column
-from fastload.sources.row_blocks import ROWS, Blocks, blocks_of
+from fastload.sources.row_blocks import ROWS, Blocks, blocks_of, fill
 from fastload.spec import Json, Longs
 from fastload.system import limits
 
@@ -167,7 +167,10 @@ class Rows:
         block: Longs = (samples - begins) // ROWS
         row: Longs = samples - begins - block * ROWS
         sizes: Longs = self._layout.size[part]
-        blocks = Blocks(self._fill, self.tables.at[part] + block * sizes, sizes)
+        try:
+            blocks = Blocks(self.file, self.tables.at[part] + block * sizes, sizes)
+        except OSError as error:
+            raise self._unreadable(error) from error
         if blocks.bad >= 0:
             raise self.damaged(blocks.bad, "checksum mismatch of rows")
         return blocks, row
@@ -176,26 +179,17 @@ class Rows:
         try:
             return fill(self.file, at, memory)
         except OSError as error:
-            raise SourceError(
-                f"{self.where}: cannot be read ({error.strerror or error}); restore it"
-            ) from error
+            raise self._unreadable(error) from error
+
+    def _unreadable(self, error: OSError) -> SourceError:
+        why = error.strerror or error
+        return SourceError(f"{self.where}: cannot be read ({why}); restore it")
 
 
 def _values(rows: Rows, number: int, samples: Longs) -> Longs:
     # A copy, since others get the same
     numbers: Longs = rows.at(samples).values[number].copy()
     return numbers
-
-
-def fill(file: int, at: int, memory: memoryview) -> bool:
-    """Read from a place of a file; whether all was there. Raises OSError."""
-    done = os.preadv(file, [memory], at)
-    while 0 < done < len(memory):
-        more = os.preadv(file, [memory[done:]], at + done)
-        if not more:
-            break
-        done += more
-    return done == len(memory)
 
 
 def read_tables(file: int, size: int) -> tuple[int, Json, Tables]:

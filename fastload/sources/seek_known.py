@@ -17,7 +17,7 @@ from fastload.sources import seek
 from fastload.sources.base import FileSource
 from fastload.sources.columns import Numbers
 
-# Samples of a data set that has seek indexes: each one's name and place are in memory, about 250
+# Samples of a data set that has seek indexes: each one's name and place are in memory, about 100
 # bytes
 MOST = 1 << 24
 

@@ -8,6 +8,7 @@ damaged or does not fit is made anew.
 import contextlib
 import os
 import struct
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -77,7 +78,7 @@ class Spans(Rows):
         super().__init__(where, file)
         self.kept = kept
         self.paths, self.said, self.asked, self.texts = (
-            _texts(self.told[name]) for name in ("paths", "said", "asked", "texts")
+            _texts(self.told.pop(name)) for name in ("paths", "said", "asked", "texts")
         )
         lengths = {len(self.paths), len(self.said), len(self.asked), len(self.tables.rows)}
         if self.columns != COLUMNS or len(lengths) > 1 or self.tables.facts.shape[1] != len(FACTS):
@@ -99,6 +100,11 @@ class Spans(Rows):
             f"{self.where}: is damaged ({what}, at byte {at}), and was removed; open the data set "
             "again, which makes it anew"
         )
+
+    def settled(self) -> "Spans":
+        """The same, without what is only compared at open: a data set has its paths itself."""
+        self.paths, self.asked = [], []
+        return self
 
     def stamps(self) -> Longs:
         """int64 [files, fields of Stamp]."""
@@ -128,7 +134,8 @@ def _texts(said: Any) -> list[Any]:
     """Raises ValueError. None: a text that no label is any more."""
     if type(said) is not list or not all(type(text) is str or text is None for text in said):
         raise ValueError("a text is none")
-    return said
+    # Most files say the same
+    return [text and sys.intern(text) for text in said]
 
 
 def path_of(format: str, where: str, *how: str) -> str:
