@@ -222,7 +222,7 @@ class Xxh3:
 
 class Files:
     packed = np.zeros((0, 6), np.int64)  # parquet_page, which finds them, is not here
-    place = staticmethod(lambda file, offset, size: (offset, size))
+    place = staticmethod(lambda *place: place[1:])
 
     def __init__(self, paths: Sequence[str], keep_open: bool, packed: object = None) -> None:
         self._paths = [os.fsdecode(path) for path in paths]
@@ -292,10 +292,8 @@ def same_items(held: list[Any], now: list[Any]) -> bool:
 
 
 def same_rows(held: list[tuple[Any, ...]], now: list[Any]) -> bool:
-    return len(held) == len(now) and all(
-        type(theirs) is list and _same_objects(mine, theirs)
-        for mine, theirs in zip(held, now, strict=True)
-    )
+    pairs = zip(held, now, strict=len(held) == len(now))
+    return len(held) == len(now) and all(type(b) is list and _same_objects(a, b) for a, b in pairs)
 
 
 def _same_objects(held: Sequence[Any], now: Sequence[Any]) -> bool:

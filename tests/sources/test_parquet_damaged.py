@@ -12,8 +12,9 @@ import pytest
 import fastload
 from fastload import _native
 from fastload.errors import SourceError
-from fastload.sources import open_source, parquet_files, span_index
+from fastload.sources import open_source, span_index
 from fastload.sources.parquet_spans import DIGITS, is_whole, of_parts, part_of
+from fastload.system import limits
 from tests.sources.format_helpers import COUNT, OPS, encoded_of, image, refused
 from tests.sources.parquet_files import NUMBERS, plain, struct, table, write
 
@@ -84,8 +85,8 @@ def test_no_rows(tmp_path):
 
 
 def test_more_rows_than_can_be_there(tmp_path, monkeypatch):
-    monkeypatch.setattr(parquet_files, "LEAST_ROWS", 5)
-    monkeypatch.setattr(parquet_files, "BYTES_EACH", 1 << 20)
+    monkeypatch.setattr(limits, "PARQUET_ROWS", 5)
+    monkeypatch.setattr(limits, "PARQUET_ROW", 1 << 20)
     assert f"{COUNT} rows cannot lie in " in refused(write(tmp_path / "a.parquet"))
 
 
