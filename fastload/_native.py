@@ -221,16 +221,11 @@ class Xxh3:
 
 
 class Files:
-    def __init__(
-        self, paths: Sequence[str], keep_open: bool, packed: NDArray[np.int64] | None = None
-    ) -> None:
-        self._paths = [os.fsdecode(path) for path in paths]
-        self.packed = np.zeros((0, 6), np.int64)
-        if packed is not None and len(packed):
-            raise BackendError(f"Files: packed: {MISSING}")
+    packed = np.zeros((0, 6), np.int64)  # parquet_page, which finds them, is not here
+    place = staticmethod(lambda *place: place[1:])
 
-    def place(self, file: int, offset: int, size: int) -> tuple[int, int]:
-        return offset, size
+    def __init__(self, paths: Sequence[str], keep_open: bool, packed: object = None) -> None:
+        self._paths = [os.fsdecode(path) for path in paths]
 
     def __len__(self) -> int:
         return len(self._paths)
@@ -297,10 +292,8 @@ def same_items(held: list[Any], now: list[Any]) -> bool:
 
 
 def same_rows(held: list[tuple[Any, ...]], now: list[Any]) -> bool:
-    return len(held) == len(now) and all(
-        type(theirs) is list and _same_objects(mine, theirs)
-        for mine, theirs in zip(held, now, strict=True)
-    )
+    pairs = zip(held, now, strict=len(held) == len(now))
+    return len(held) == len(now) and all(type(b) is list and _same_objects(a, b) for a, b in pairs)
 
 
 def _same_objects(held: Sequence[Any], now: Sequence[Any]) -> bool:

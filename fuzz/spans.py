@@ -21,10 +21,10 @@ from fastload import _native
 from fastload.errors import FastloadError, SampleError, SourceError
 from fastload.files import cache
 from fastload.sources import fields, open_source, row_file, span_index, tf_records
-from fastload.sources.base import Source
+from fastload.sources.base import Source, read
 from fastload.sources.fields import Field
 from tests.conftest import encoded, textured
-from tests.sources import litdata_files, lmdb_files, tfrecord_files
+from tests.sources import litdata_files, lmdb_files, parquet_files, tfrecord_files
 from tests.sources.litdata_files import LEAF, of_dict
 from tests.unit import mds_files
 
@@ -46,9 +46,13 @@ def tall() -> int:
 
 
 def inside(source: Source, place: tuple[object, ...], what: str) -> None:
-    """All spans lie in the files."""
+    """All spans lie in the files, or are packed ones behind them."""
     file, offset, size = (np.asarray(each) for each in place)
     sizes = np.array([os.path.getsize(path) for path in source.paths], np.int64)
+    packed = source.files.packed
+    if (packed[:, 3:5].sum(1) > sizes[packed[:, 0]]).any():
+        raise AssertionError(f"{what} packed outside of the files")
+    np.add.at(sizes, packed[:, 0], packed[:, 2])
     if ((offset < 0) | (size < 0) | (offset + size > sizes[file])).any():
         raise AssertionError(f"{what} outside of the files")
 
@@ -91,7 +95,9 @@ def _values(folder: Path, where: Path, name: str, options: dict[str, object]) ->
         one_line(error, folder)
         return
     field: Field = fields.known(source)[0]
-    inside(source, (source.locate(np.arange(len(source))).file, field.offset, field.size), name)
+    if field.data is None:
+        files = source.locate(np.arange(len(source))).file
+        inside(source, (files, field.offset, field.size), name)
     for sample in range(min(len(source), FEW)):
         try:
             fields.values(source, field, np.array([sample], np.int64))
@@ -217,6 +223,31 @@ def run_lmdb(folder: Path, data: bytes) -> None:
     look(folder, path, ("txt", "label", "json"))
 
 
+def parquet_seeds(folder: Path) -> list[bytes]:
+    """Packed and not, with dictionaries and without, of both versions."""
+    captions = [caption(n).decode() for n in range(COUNT)]
+    images = [image(n) for n in range(COUNT)]
+    of = parquet_files.table(images, list(range(COUNT)), caption=captions, boxes=[[1]] * COUNT)
+    return [
+        parquet_files.write(folder / "seed.parquet", of, row_group_size=2, **how).read_bytes()
+        for how in (
+            {}, {"compression": "none"}, {"data_page_version": "2.0", "use_dictionary": False},
+        )
+    ]  # fmt: skip
+
+
+def run_parquet(folder: Path, data: bytes) -> None:
+    path = folder / "x.parquet"
+    path.write_bytes(data)
+    look(folder, path, ("caption", "boxes", "label", "image"), ("image", "label"))
+    with cache.nowhere(), contextlib.suppress(SourceError):
+        source = open_source(path)
+        for sample in range(min(len(source), FEW)):
+            with contextlib.suppress(OSError):
+                if len(read(source, sample)) != source.size[sample]:
+                    raise AssertionError("an image of another size")
+
+
 def kept_seeds(folder: Path) -> list[bytes]:
     columns = (np.array([5, 9]), np.array([4, 3]), np.array([0, 1]))
     part = span_index.Part(
@@ -263,5 +294,6 @@ TARGETS: dict[str, Pair] = {
     "litdata": (litdata_seeds, run_litdata),
     "tfrecord": (tfrecord_seeds, run_tfrecord),
     "lmdb": (lmdb_seeds, run_lmdb),
+    "parquet": (parquet_seeds, run_parquet),
     "kept": (kept_seeds, run_kept),
 }

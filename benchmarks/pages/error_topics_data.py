@@ -70,6 +70,13 @@ TOPICS = (
         "migrate/lmdb.md) say what is read.",
     ),
     Topic(
+        "Parquet files", "SourceError", ("sources/parquet",),
+        "A file was cut off, is packed or encoded in a way that cannot be read in place, or has no "
+        "column of images.",
+        "Restore it, write it again with Snappy or without a codec, or convert it. "
+        "[migrate/parquet.md](migrate/parquet.md) says what is read.",
+    ),
+    Topic(
         "Hugging Face data sets", "UsageError", ("lowering/huggingface", "sources/mapped"),
         "The columns are others than images and class numbers, or the Arrow files below the data "
         "set have changed.",

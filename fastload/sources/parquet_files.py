@@ -9,8 +9,6 @@ from fastload.sources.arrow import PARSE_ERRORS
 from fastload.system import limits
 
 STEP = 4096  # rows read at once
-LEAST_ROWS = 1 << 20  # that a file may have, however short it is
-BYTES_EACH = 8  # of a file, a row; an image that is there twice takes less in a dictionary
 
 
 def opened(path: str, file: IO[bytes]) -> Any:
@@ -30,7 +28,7 @@ def opened(path: str, file: IO[bytes]) -> Any:
 
 def _check_rows(rows: list[int], size: int) -> None:
     """Raises ValueError: memory is taken for each row."""
-    most = max(LEAST_ROWS, size // BYTES_EACH)
+    most = max(limits.PARQUET_ROWS, size // limits.PARQUET_ROW)
     if min(rows, default=0) < 0 or sum(rows) > most:
         raise ValueError(f"{sum(rows)} rows cannot lie in {size} bytes")
 

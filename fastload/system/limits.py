@@ -30,6 +30,9 @@ ZIP_DIRECTORY = 256 * MIB  # about 3 million members
 PARQUET_FOOTER = 64 * MIB  # about 100,000 row groups
 # The images of a row group, which is read at once. Tables are written with 100 to 1,000 rows each.
 PARQUET_GROUP = 2 * GIB
+# Rows of a Parquet file that is opened in place: one for so many bytes, and so many always. An
+# image that is there often takes some bits each time.
+PARQUET_ROW, PARQUET_ROWS = 8, 1 << 20
 INDEX = 16 * GIB  # index.arrow, fastload.seek.arrow: 160 million samples of 100 bytes each
 SHARD = 8 * GIB  # a shard, which verify and repair hold whole; --shard-size goes up to 4 GiB
 # Bytes of a seek index: so many, and so many times those of its image. 0.016 times is usual; it is

@@ -75,6 +75,21 @@ void write_programs(const fs::path& folder) {
   }
 }
 
+// Pages of two values: plain, packed with copies, with levels, of indices.
+void write_pages(const fs::path& folder) {
+  const Data plain{3, 0, 0, 0, 'a', 'b', 'c', 2, 0, 0, 0, 'a', 'b'};
+  Data packed{13, 6 << 2};  // a literal of 7 bytes, one of 4, and 2 bytes from 7 back
+  packed.insert(packed.end(), plain.begin(), plain.begin() + 7);
+  packed.insert(packed.end(), {3 << 2, 2, 0, 0, 0, 1 << 2 | 2, 7, 0});
+  write(folder, "plain", {0, 2, 0, 0}, plain);
+  write(folder, "packed", {1, 2, 0, 0}, packed);
+  Data levels{2, 0, 0, 0, 4, 1};
+  levels.insert(levels.end(), plain.begin(), plain.end());
+  write(folder, "levels", {0, 2, 1, 0}, levels);
+  write(folder, "second", {4, 2, 1, 2}, Data(levels.begin() + 4, levels.end()));
+  write(folder, "indices", {2, 9, 0, 0}, {3, 3, 0x88, 0xC6, 0xFA, 2, 5});
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -84,10 +99,11 @@ int main(int count, char** arguments) {
   }
   const fs::path folder = arguments[1];
   for (const char* target :
-       {"parse", "verdict", "transcode", "region", "index", "device", "augment"})
+       {"parse", "verdict", "transcode", "region", "index", "device", "augment", "page"})
     fs::create_directories(folder / target);
   write_files(folder);
   write_indexes(folder / "index");
   write_programs(folder / "augment");
+  write_pages(folder / "page");
   return 0;
 }

@@ -45,11 +45,12 @@ bool parse(const uint8_t* at, size_t left, Element& out) {
 
 // What a copy takes may be what it has just written.
 void copy(uint8_t* to, uint64_t back, uint64_t length) {
+  const uint8_t* from = to - back;
   if (back >= length) {
-    std::memcpy(to, to - back, length);
+    std::memcpy(to, from, length);
     return;
   }
-  for (uint64_t i = 0; i < length; ++i) to[i] = to[i - back];
+  for (uint64_t i = 0; i < length; ++i) to[i] = from[i];
 }
 
 void add(std::vector<Mark>& marks, const Element& it, size_t in, size_t out) {

@@ -15,6 +15,7 @@ WALKED = {
     "energon.md",
     "litdata.md",
     "lmdb.md",
+    "parquet.md",
     "streaming.md",
     "tfrecord.md",
     "webdataset.md",

@@ -43,5 +43,9 @@ def test_the_page_has_the_limits_of_the_code() -> None:
         == f"{limits.SEEK_TIMES} times its bytes, and {limits.SEEK_FREE >> 10} KiB"
     )
     assert rows["a CSV or JSONL file; a line of it"] == f"{said(limits.LIST)}; {said(limits.LINE)}"
+    assert (
+        rows["rows of a Parquet file"]
+        == f"1 for each {limits.PARQUET_ROW} bytes; up to {limits.PARQUET_ROWS:,} always"
+    )
     assert limits.NAMES == limits.BAD_LIST == 64 * limits.MIB
     assert rows["a file with names of classes; a list of bad samples"] == "64 MiB each"

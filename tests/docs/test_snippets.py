@@ -16,14 +16,14 @@ from PIL import Image
 from tests.conftest import TREE
 from tests.docs.test_tutorial import environment
 from tests.docs.walk import Walker, steps
-from tests.sources import litdata_files, lmdb_files, tfrecord_files
+from tests.sources import litdata_files, lmdb_files, parquet_files, tfrecord_files
 from tests.unit import mds_files
 
 DOCS = TREE / "docs"
 # Guides of formats that are opened in place
 FORMATS = [
     DOCS / "migrate" / f"{name}.md"
-    for name in ("webdataset", "energon", "streaming", "litdata", "tfrecord", "lmdb")
+    for name in ("webdataset", "energon", "streaming", "litdata", "tfrecord", "lmdb", "parquet")
 ]
 GUIDES = sorted((DOCS / "guides").glob("*.md"))
 RUNNING = [
@@ -81,7 +81,7 @@ def here(folder: Path, tmp_path: Path) -> Path:
 
 
 def write_formats(where: Path, paths: list[Path]) -> None:
-    """The images in mds/train, litdata/train, tfrecord/train and lmdb/train."""
+    """The images in mds/train, litdata/train, tfrecord/train, lmdb/train and parquet."""
     samples = [(path.read_bytes(), int(path.parent.name[-1])) for path in paths]
     columns = (("image", "jpeg", None), ("label", "uint8", 1))
     (where / "mds").mkdir()
@@ -102,6 +102,8 @@ def write_formats(where: Path, paths: list[Path]) -> None:
     for number, (image, label) in enumerate(samples):
         pairs |= {b"image-%09d" % number: image, b"label-%09d" % number: b"%d" % label}
     lmdb_files.write(where / "lmdb" / "train", pairs)
+    table = parquet_files.table(*(list(column) for column in zip(*samples, strict=True)))
+    parquet_files.write(where / "parquet" / "train-00000-of-00001.parquet", table)
 
 
 def _tar(folder: Path, out: Path, beside: dict[str, str]) -> None:

@@ -9,12 +9,15 @@ from fastload.files import cache
 from fastload.sources import fields, open_source
 from fuzz import spans
 
-FILES = {"tars": "x.tar", "tfrecord": "x.tfrecord", "lmdb": "x.lmdb"}
-NAMES = {"tars": "txt", "mds": "caption", "litdata": "text", "tfrecord": "caption", "lmdb": "txt"}
+FILES = {"tars": "x.tar", "tfrecord": "x.tfrecord", "lmdb": "x.lmdb", "parquet": "x.parquet"}
+NAMES = {
+    "tars": "txt", "mds": "caption", "litdata": "text", "tfrecord": "caption", "lmdb": "txt",
+    "parquet": "caption",
+}  # fmt: skip
 
 
 def seeds(tmp_path, target):
-    if target == "litdata":
+    if target in ("litdata", "parquet"):
         pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     return spans.TARGETS[target][0](tmp_path)
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import fastload
 from fastload.cli import convert, inspect, show, verify
-from tests.sources import litdata_files, lmdb_files, tfrecord_files
+from tests.sources import litdata_files, lmdb_files, parquet_files, tfrecord_files
 from tests.sources.format_helpers import COUNT, encoded_of, image, label
 from tests.sources.tar_helpers import contents
 
@@ -57,7 +57,12 @@ def run():
     return invoke
 
 
-FORMATS = [tfrecord, by_braces, litdata, lmdb]
+def parquet(root):
+    parquet_files.write(root / "data" / "train-00000-of-00001.parquet")
+    return root
+
+
+FORMATS = [tfrecord, by_braces, litdata, lmdb, parquet]
 
 
 @pytest.mark.parametrize("make", FORMATS, ids=lambda make: make.__name__)

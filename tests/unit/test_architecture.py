@@ -40,10 +40,9 @@ LAYERS = (
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 # Imports that close a circle, and why that is right.
 CIRCLES = {
-    (
-        "fastload.transforms.base",
-        "fastload.transforms.pil",
-    ): "an op that is called on an image finds its pixels then",
+    ("fastload.transforms.base", "fastload.transforms.pil"): (
+        "an op that is called on an image finds its pixels then"
+    ),
 }
 # The same of kernels/: what is in a folder includes from its own and from those before it.
 KERNEL_LAYERS = (

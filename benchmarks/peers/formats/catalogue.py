@@ -57,4 +57,11 @@ FORMATS = (
              packages=("lmdb==3.0.0",)),
         _ours("lmdb", SEEK),
     ),
+    Format(
+        "parquet",
+        Peer("huggingface", "Hugging Face datasets", "formats.parquets",
+             "load_dataset, with_transform, PyTorch's DataLoader with persistent workers",
+             packages=("datasets[vision]==5.2.0",)),
+        _ours("parquet", SEEK),
+    ),
 )  # fmt: skip
