@@ -90,7 +90,8 @@ TOPICS = (
     ),
     Topic(
         "Archives, and what conversions read", "SourceError",
-        ("conversion/readers/", "sources/tar", "sources/labels", "files/guarded", "files/pattern"),
+        ("conversion/readers/", "sources/tar", "sources/table", "sources/labels", "files/guarded",
+         "files/pattern"),
         "An archive, a table or a list is damaged, is unsafe, or says less than a data set needs.",
         "Mend what the line names, or make the archive again. `--labels` gives labels that the "
         "source lacks.",

@@ -66,7 +66,7 @@ class SpanSource:
             return Location(
                 self.file[samples], self.offset[samples], self.size[samples], None, seek
             )
-        file, (offset, size, _) = self.spans.at(samples)
+        file, (offset, size, *_) = self.spans.at(samples)
         return Location(file.copy(), offset.copy(), size.copy(), None, seek)  # others get the same
 
     def name(self, sample: int) -> str:

@@ -3,12 +3,9 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from fastload import _native
 from fastload.errors import SHOWN, SourceError
 from fastload.sources import parquet_files, parquet_scan, span_files
-from fastload.sources.parquet_spans import of_parts, part_of
+from fastload.sources.parquet_spans import first_bytes
 from fastload.sources.signatures import LONGEST, is_image
 from fastload.sources.table_columns import (
     IMAGES,
@@ -134,11 +131,7 @@ def _is_of_images(path: str, file: Any, table: Any, column: str) -> bool:
         for group in range(table.metadata.num_row_groups):
             for rows in parquet_scan.rows(file.fileno(), table.metadata, leaf, group):
                 if len(rows):
-                    part = part_of(rows[:1], np.zeros(1, np.int64))
-                    spans = of_parts([part])
-                    files = _native.Files([path], keep_open=True, packed=spans.packed)
-                    size = min(LONGEST, int(spans.size[0]))
-                    return is_image(files.read(0, int(spans.offset[0]), size))
+                    return is_image(first_bytes(path, rows[0], LONGEST))
     except (ValueError, OSError):
         return False
     return False

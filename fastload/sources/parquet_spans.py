@@ -7,6 +7,7 @@ To whoever reads it, a packed image lies behind the end of its file: there all p
 file follow each other, unpacked (kernels/engine/packed.h). So its place is its own, and stays.
 """
 
+import os
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -74,3 +75,13 @@ def places(spans: Spans) -> Places:
         np.where(packed, sizes, length),
         np.ascontiguousarray(rows),
     )
+
+
+def first_bytes(path: str, row: Longs, most: int) -> bytes:
+    """Of one image. row: int64 [4], of parquet_scan. Raises ValueError and OSError."""
+    start, length, skip, size = row.tolist()
+    if skip < 0:
+        return _native.Files([path], keep_open=True).read(0, start, min(most, length))
+    behind = os.stat(path).st_size
+    packed = np.array([[0, behind, size, start, length, skip]], np.int64)
+    return _native.Files([path], keep_open=True, packed=packed).read(0, behind, min(most, size))

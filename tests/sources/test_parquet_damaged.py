@@ -13,7 +13,7 @@ import fastload
 from fastload import _native
 from fastload.errors import SourceError
 from fastload.sources import open_source, span_index
-from fastload.sources.parquet_spans import DIGITS, is_whole, of_parts, part_of
+from fastload.sources.parquet_spans import part_of, places
 from fastload.system import limits
 from tests.sources.format_helpers import COUNT, OPS, encoded_of, image, refused
 from tests.sources.parquet_files import NUMBERS, plain, struct, table, write
@@ -209,33 +209,53 @@ def test_rows_of_packed_samples_are_checked():
             _native.Files(["a", "b"], True, bad)
 
 
-def test_what_was_kept_and_is_damaged(tmp_path):
-    """It is found anew."""
-    path = write(tmp_path / "a.parquet")
+def kept(index, *parts):
+    """An index in the cache; or, without a place for it, in memory."""
+    keeping = span_index.Keeping(index)
+    for number, (path, part) in enumerate(parts):
+        keeping.add(number, path, part)
+    keeping.keep()
+    spans = keeping.spans()
+    keeping.close()
+    return spans
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"skip": -1}, {"skip": 3 << 30}, {"unpacked": -5}, {"unpacked": 3 << 30}, {"size": 0}],
+)
+def test_what_was_kept_and_cannot_be(tmp_path, change):
+    """It is removed, so that it is found anew."""
+    path = write(tmp_path / "a.parquet", compression="snappy")
     want = encoded_of(open_source(path))
     index = span_index.path_of("parquet", str(path))
-    (known,) = span_index.recall(index).values()
-    assert is_whole(known)
-    for names in (known.names[1:] + b"0", known.names.upper().replace(b"0", b"x"), b"f" * 16):
-        broken = known._replace(names=names)
-        assert not is_whole(broken)
-        if names.count(b"\n") == COUNT - 1:
-            assert span_index.keep(index, {str(path): broken})
-            assert encoded_of(open_source(path)) == want
+    known = span_index.recall(index)
+    columns = {name: np.asarray(known.column(name)) for name in span_index.COLUMNS}
+    assert columns["unpacked"].max() > 0
+    for name, value in change.items():
+        columns[name][int(np.argmax(columns["unpacked"]))] = value
+    stamp = span_index.Stamp(*known.stamps()[0].tolist())
+    part = span_index.Part(**columns, asked=known.asked[0], stamp=stamp)
+    kept(index, (str(path), part))
+    with pytest.raises(SourceError, match=r"is damaged \(a packed image that cannot be"):
+        open_source(path)
+    assert encoded_of(open_source(path)) == want
 
 
-def test_spans_are_kept_as_they_are():
+def test_spans_are_kept_as_they_are(tmp_path):
     rows = np.array([[50, 7, -1, 7], [60, 9, 3, 1 << 20], [4, 0, -1, 0], [60, 9, 0, 5]])
     part = part_of(rows, np.arange(4))._replace(stamp=span_index.Stamp(100, 0, 0))
-    assert len(part.names) == 4 * (DIGITS + 1) - 1
-    assert is_whole(part)
-    spans = of_parts([part, part_of(rows[:0], np.arange(0)), part])
+    none = part_of(rows[:0], np.arange(0))
+    index = span_index.path_of("parquet", str(tmp_path))
+    spans = places(kept(index, ("/a", part), ("/b", none), ("/c", part)))
     assert spans.file.tolist() == [0, 0, 0, 0, 2, 2, 2, 2]
-    assert spans.offset.tolist()[:4] == [50, 100, 4, 100 + (1 << 20)]
-    assert spans.size.tolist()[:4] == [7, 1 << 20, 0, 5]
-    assert spans.packed.tolist()[:2] == [
-        [0, 100, 1 << 20, 60, 9, 3], [0, 100 + (1 << 20), 5, 60, 9, 0],
-    ]  # fmt: skip
+    assert spans.offset.tolist() == [50, 100, 4, 100 + (1 << 20)] * 2
+    assert spans.size.tolist() == [7, 1 << 20, 0, 5] * 2
+    assert spans.packed.tolist() == [
+        [file, *row]
+        for file in (0, 2)
+        for row in ([100, 1 << 20, 60, 9, 3], [100 + (1 << 20), 5, 60, 9, 0])
+    ]
 
 
 def test_nothing_is_loaded_without_pyarrow(tmp_path, monkeypatch):

@@ -23,7 +23,7 @@ def make(spec: dict[str, Any]) -> Callable[[], Iterator[Any]]:
     ops = torches.pil(spec)
     data = datasets.load_dataset(
         "parquet", data_files={"train": os.path.join(spec["data"], "data", "*.parquet")},
-        split="train", cache_dir=os.path.join(spec["data"], "cache"),
+        split="train", cache_dir=os.path.join(spec["data"], ".cache"),
     )  # fmt: skip
 
     def taken(rows: dict[str, list[Any]]) -> dict[str, list[Any]]:
