@@ -16,15 +16,16 @@ AT_ONCE = 1 << 16  # values that are taken together where all are wanted
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """Numbers [N] that are read where they are asked for, indexed as an array is: by a number, a
-    slice, or an array of numbers or of bools. `np.asarray` makes an array of all.
+    """Numbers [N] in place of an array, read where they are asked for.
 
-    Immutable, and picklable if `take` is; it is called from any thread.
+    Indexed as an array is: by a number, a slice, or an array of numbers or of bools. `np.asarray`
+    makes an array of all. Immutable, and picklable if `take` is, which any thread may call.
 
     Args:
         count: N.
         take: The numbers at positions int64 [K], each 0 to N - 1.
-        low, high: No number is below or above; they may be further away than any is.
+        low: No number is below; it may be further away than any is.
+        high: No number is above; likewise.
 
     Example:
         >>> import numpy as np

@@ -19,6 +19,7 @@ from fastload.spec import Longs
 
 ROWS = 256  # in a block; the last one of a part is filled up
 HEAD = struct.Struct("<QQQQ")  # XXH3-64 of what follows; of its names: where, bytes, XXH3-64
+NO_WAIT = getattr(os, "RWF_NOWAIT", 0)  # Linux reads what is there, or refuses
 WIDE = 8  # bytes of the widest value, and of a base
 
 
@@ -95,18 +96,15 @@ class Blocks:
         self.places, first, self.of_row = np.unique(at, return_index=True, return_inverse=True)
         self.stride = int(sizes.max(initial=0)) + WIDE  # the last value is read as WIDE bytes
         self.data = np.zeros(len(self.places) * self.stride, np.uint8)
-        memory, begin, sums, self.bad = memoryview(self.data.data), 0, list[int](), -1
-        # Once for each row of a shuffled batch, so nothing is called that need not be
-        read, hashed = os.preadv, _native.xxh3
-        for place, size in zip(self.places.tolist(), sizes[first].tolist(), strict=True):
-            end = begin + size
-            if read(file, (memory[begin:end],), place) < size and not fill(
-                file, place, memory[begin:end]
-            ):
+        memory, self.bad = memoryview(self.data.data), -1
+        begins = range(0, len(self.data), self.stride)
+        ends = map(int.__add__, begins, sizes[first].tolist())
+        pieces = [memory[begin:end] for begin, end in zip(begins, ends, strict=True)]
+        for place, piece in _at_once(file, list(zip(self.places.tolist(), pieces, strict=True))):
+            if not fill(file, place, piece):
                 self.bad = place
                 return
-            sums.append(hashed(memory[begin + WIDE : end]))
-            begin += self.stride
+        sums = [_native.xxh3(piece[WIDE:]) for piece in pieces]
         wrong = np.flatnonzero(self._heads() != np.array(sums, np.uint64))
         if len(wrong):
             self.bad = int(self.places[wrong[0]])
@@ -149,3 +147,24 @@ def fill(file: int, at: int, memory: memoryview) -> bool:
     while done < len(memory) and (more := os.preadv(file, [memory[done:]], at + done)):
         done += more
     return done == len(memory)
+
+
+Piece = tuple[int, memoryview]  # a place of a file, and what is to be filled from there on
+
+
+def _at_once(file: int, pieces: list[Piece]) -> list[Piece]:
+    """Fill what the page cache has; the system is asked for all others before one is waited for.
+
+    Returns those. Raises nothing: what cannot be read is among them.
+    """
+    later, flags, read = list[Piece](), NO_WAIT, os.preadv
+    for place, piece in pieces:
+        try:
+            if read(file, (piece,), place, flags) == len(piece):
+                continue
+        except BlockingIOError:
+            os.posix_fadvise(file, place, len(piece), os.POSIX_FADV_WILLNEED)
+        except OSError:  # a file system without such reads, or an error that comes again
+            flags = 0
+        later.append((place, piece))
+    return later
