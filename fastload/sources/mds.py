@@ -39,7 +39,11 @@ def load(where: str, fields: tuple[str, str] | None = None) -> SpanSource:
     shards = [shard for shard in shards_of(where) if shard.samples]
     if not shards:
         raise SourceError(f"{os.path.join(where, INDEX)}: lists no samples; {REMEDY}")
-    listed = {shard.path: (shard, _fields(shard, fields)) for shard in shards}
+    of = dict[object, Fields]()  # by the columns, which are mostly the same
+    for shard in shards:
+        if shard.columns not in of:
+            of[shard.columns] = _fields(shard, fields)
+    listed = {shard.path: (shard, of[shard.columns]) for shard in shards}
     asked = {path: asked_of(*said) for path, said in listed.items()}
     index = span_index.path_of("mds", where, *(fields or ()))
     paths, read = [shard.path for shard in shards], partial(_part, listed)

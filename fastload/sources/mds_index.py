@@ -66,15 +66,18 @@ def _shard(where: str, one: Any) -> Shard:
     )
     if len(columns) > MOST_COLUMNS:
         raise ValueError(f"{len(columns)} columns")
-    for column, encoding, size in columns:
-        _check_column(column, encoding, size)
-    return Shard(path, samples, _shared(tuple((a, b, c or 0) for a, b, c in columns)))
+    return Shard(path, samples, _checked(tuple(columns)))
 
 
 @lru_cache(maxsize=64)
-def _shared(columns: tuple[tuple[str, str, int], ...]) -> tuple[tuple[str, str, int], ...]:
-    """The same for all shards that have the same: there may be very many."""
-    return columns
+def _checked(columns: tuple[tuple[Any, Any, Any], ...]) -> tuple[tuple[str, str, int], ...]:
+    """The columns of a shard: once for all that have the same, since there may be very many.
+
+    Raises ValueError.
+    """
+    for column, encoding, size in columns:
+        _check_column(column, encoding, size)
+    return tuple((column, encoding, size or 0) for column, encoding, size in columns)
 
 
 def _check_column(column: Any, encoding: Any, size: Any) -> None:
