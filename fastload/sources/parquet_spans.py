@@ -76,7 +76,8 @@ def _lines(part: Part) -> Longs:
     text = np.frombuffer(part.names + b"\n" if count else b"", np.uint8).reshape(count, width)
     digits = np.ascontiguousarray(text[:, :DIGITS]).tobytes().decode()
     values = np.frombuffer(bytes.fromhex(digits), ">u4").astype(np.int64)
-    return values.reshape(count, 2).T
+    out: Longs = values.reshape(count, 2).T
+    return out
 
 
 def of_parts(parts: Sequence[Part]) -> Spans:
