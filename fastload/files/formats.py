@@ -25,6 +25,7 @@ from fastload.system.extensions import Table
 
 __all__ = [
     "FOLDER",
+    "OWN",
     "PAIRS",
     "PARQUET",
     "READERS",
@@ -54,6 +55,8 @@ READERS = Table(
 WRITERS = Table(
     "fastload.writers", Format, [one for one in OWN if one.writer], ConversionError, "writer"
 )
+
+SEEK = "fastload.seek"  # begins the names of seek indexes, which may lie in any folder
 
 
 def recognize(path: str, *tables: Table[Format]) -> Format | None:
@@ -153,7 +156,9 @@ def files_in(one: Format, where: str) -> tuple[str, ...]:
         names = sorted(
             entry.name
             for entry in entries
-            if entry.name.lower().endswith(one.suffixes) and entry.is_file()
+            if entry.name.lower().endswith(one.suffixes)
+            and not entry.name.startswith(SEEK)
+            and entry.is_file()
         )
         if names:
             return tuple(os.path.join(folder, name) for name in names)

@@ -163,10 +163,9 @@ def _joined(parts: Sequence[Field]) -> Field:
     whole = all(part.checksum is not None for part in parts)
     held = [part.data for part in parts if part.data is not None]
     shift = np.cumsum([0, *map(len, held)])
-    offsets = [
-        part.offset if part.data is None else part.offset + int(first)
-        for part, first in zip(parts, shift if held else [0] * len(parts), strict=False)
-    ]
+    offsets: list[Numbers] = [part.offset for part in parts]
+    if held:  # all are
+        offsets = [np.asarray(one) + int(first) for one, first in zip(offsets, shift, strict=False)]
     sums = [part.checksum for part in parts if part.checksum is not None]
     return Field(
         parts[0].name,

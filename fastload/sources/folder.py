@@ -14,7 +14,6 @@ PACKED = (
     (".tar.gz", "compressed WebDataset"),
     (".tgz", "compressed WebDataset"),
     (".tar", "WebDataset"),
-    (".parquet", "Parquet"),
     (".arrow", "Arrow"),
 )
 # Torchvision's IMG_EXTENSIONS

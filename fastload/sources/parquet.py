@@ -31,6 +31,7 @@ from fastload.sources.parquet_columns import ASK, TEXT, Chosen
 from fastload.sources.parquet_spans import PackedSource, part_of, places
 from fastload.sources.signatures import LONGEST, check_head
 from fastload.sources.span_index import Part, Spans
+from fastload.sources.table_columns import holds_bytes
 from fastload.spec import Longs
 
 THREADS = 4  # that look at files: each may unpack a page
@@ -111,7 +112,7 @@ def _missing(path: str, chosen: Chosen, row: int) -> SourceError:
 def _check_schema(path: str, schema: Any, chosen: Chosen) -> None:
     """Raises SourceError for a file that has not the columns of the first one."""
     names, image = schema.names, chosen.image
-    good = names.count(image) == 1 and parquet_columns.holds_bytes(schema, image)
+    good = names.count(image) == 1 and holds_bytes(schema, image)
     good = good and parquet_columns.leaf_name(schema, image) == chosen.leaf
     if good and chosen.label is not None:
         good = names.count(chosen.label) == 1

@@ -115,7 +115,7 @@ def _kind(schema: Any, name: str) -> str:
 
 def _bytes(array: Any, kind: str) -> list[bytes]:
     """Each value as fields.py reads it. Raises TypeError for what is no JSON."""
-    values = array.to_pylist()
+    values: list[Any] = array.to_pylist()
     if kind.startswith(fields.NUMBERS):
         numbers = np.array(values, kind.split()[1])
         return [number.tobytes() for number in numbers]

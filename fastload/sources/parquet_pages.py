@@ -125,14 +125,14 @@ def check_page(unpacked: int, stored: int) -> None:
 def pages(file: int, start: int, end: int) -> Iterator[Page]:
     """Those of a chunk. Raises ValueError, OSError."""
     for at, length, header in _headers(file, start, end):
-        kind = header.get(1)
-        struct, field = STRUCTS.get(kind, (0, 0)) if type(kind) is int else (0, 0)
+        kind = header[1] if type(header.get(1)) is int else -1
+        struct, field = STRUCTS.get(kind, (0, 0))
         inner = header.get(struct)
         inner = inner if type(inner) is dict else {}
         values, encoding = inner.get(1, -1), inner.get(field, -1)
         levels = inner.get(5, -1) if kind == DATA_2 else -1
-        numbers = (kind, values, encoding, levels)
-        if any(type(one) is not int for one in numbers) or (struct and min(numbers[:3]) < 0):
+        numbers = (values, encoding, levels)
+        if any(type(one) is not int for one in numbers) or (struct and min(values, encoding) < 0):
             raise ValueError(f"the header of its page at byte {at} is damaged")
         if kind == DATA_2 and (levels < 0 or inner.get(6, 0) != 0):
             raise ValueError(f"the header of its page at byte {at} is damaged, or it holds lists")

@@ -61,7 +61,8 @@ def places(spans: Spans) -> Places:
         np.asarray(spans.column(name)) for name in ("offset", "size", "skip", "unpacked")
     )
     file, packed = np.asarray(spans.parts()), sizes > 0
-    good = (skip >= 0) & (sizes >= 0) & (skip <= limits.PAYLOAD) & (sizes <= limits.PAYLOAD)
+    most = limits.PAYLOAD
+    good = (skip >= 0) & (skip <= most) & (sizes >= 0) & (sizes <= most - skip.clip(0, most))
     if not (good & (~packed | (length > 0))).all():
         raise spans.damaged(0, "a packed image that cannot be")
     # The files' packed images follow each other, from the end of each on

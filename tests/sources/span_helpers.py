@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.conftest import encoded, textured
+from tests.sources import parquet_files
 from tests.sources.tar_helpers import put
 from tests.unit.mds_files import described, shard, write
 
 COUNT, EACH = 20, 5
-FORMS = ("tars", "pattern", "tar", "mds")
+FORMS = ("tars", "pattern", "tar", "mds", "parquet")
 FOLDERS = ("tars", "mds")
 
 
@@ -34,6 +35,11 @@ def lay(root: Path, form: str, data: Sequence[bytes]) -> str:
         }
         listed = [described(f"{number}.mds", len(part)) for number, part in enumerate(parts)]
         return str(write(root, shards, listed))
+    if form == "parquet":
+        for number, part in enumerate(parts):
+            some = parquet_files.table([data[n] for n in part], [n % 3 for n in part])
+            parquet_files.write(root / f"{number}.parquet", some, row_group_size=3)
+        return str(root)
     for number, part in enumerate(parts):
         members = [
             member

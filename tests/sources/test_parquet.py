@@ -11,15 +11,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fastload
 from fastload import _native
+from fastload.conversion import indexing, inspect, verify
+from fastload.profiler import cold
 from fastload.sources import Concat, fields, open_source, parquet_scan, read
 from tests.conftest import encoded, textured
 from tests.sources.format_helpers import (
     COUNT,
+    OPS,
     check_same_as_a_folder,
     encoded_of,
     image,
@@ -218,3 +222,35 @@ def test_pages_are_large_one_at_a_time(tmp_path, monkeypatch):
     monkeypatch.setattr(parquet_scan, "LARGE", 1000)
     assert encoded_of(open_source(write(tmp_path / "a.parquet"))) == IMAGES
     assert not parquet_scan._one_at_a_time.locked()
+
+
+def test_seek_indexes_beside_the_files(tmp_path):
+    """`fastload index` puts them into the folder, where they are no table; `inspect` and `verify`
+    know them.
+    """
+    write(tmp_path / "p" / "a.parquet", table(MIXED, [0] * len(MIXED)))
+    where = str(tmp_path / "p")
+    indexing.run(indexing.prepare(where), count=1)
+    data = fastload.open(where, OPS)
+    loader = fastload.DataLoader(data, 4, seed=3, seek_index="use", num_workers=1)
+    got = list(loader)
+    assert loader.explain().splitlines()[-1] == f"  seek index: {len(MIXED)} of {len(MIXED)} images"
+    assert loader.decodes()["indexed"] > 0
+    off = fastload.DataLoader(data, 4, seed=3, seek_index="off", num_workers=1)
+    pillow = fastload.DataLoader(data, 4, seed=3, backend="torch", num_workers=0)
+    for (images, _), (whole, _), (reference, _) in zip(got, off, pillow, strict=True):
+        assert torch.equal(images, whole)
+        assert torch.equal(images, reference)
+    assert inspect.inspect(where).indexed == len(MIXED)
+    assert verify.verify(verify.prepare(where), 1).damages == ()
+    with open(tmp_path / "p" / "fastload.seek", "r+b") as file:
+        file.seek(40)
+        file.write(b"\xff\xff\xff")
+    (damage,) = verify.verify(verify.prepare(where), 1).damages
+    assert damage.file == f"{where}/fastload.seek"
+
+
+def test_reading_with_a_cold_cache(tmp_path):
+    source = open_source(write(tmp_path / "a.parquet", table(MIXED, [0] * len(MIXED))))
+    assert len(source.packed) > 0
+    assert cold.measure(source, 0.01).bytes_per_image > 0
