@@ -182,7 +182,7 @@ def test_values_beside_the_images(tmp_path):
     assert f"1 of {COUNT} samples have no 'caption' (first {tmp_path}/b.parquet[7])" in error
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 1 << 30), farthest=st.sampled_from([40, 3000, 1 << 20]))
 def test_any_snappy_data(tmp_path_factory, seed, farthest):
     """What Google's compressor never writes: copies from far before, long forms of short ones."""
