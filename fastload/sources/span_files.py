@@ -23,33 +23,25 @@ from fastload.spec import Array, Longs
 from fastload.system import limits
 
 READERS = 8  # threads: many small reads, which a network's file system makes slow
+READABLE = "restore it, or make it readable"
 Found = TypeVar("Found")
 
 
-def opened(
-    path: str,
-    read: Callable[[int], Found],
-    remedy: str = "restore it, or make it readable",
-) -> Found:
+def opened(path: str, read: Callable[[int], Found], remedy: str = READABLE) -> Found:
     """What `read` gives for the open file. Raises SourceError."""
-    try:
-        with open(path, "rb", buffering=0, opener=no_wait) as file:
-            return read(file.fileno())
-    except OSError as error:
-        raise SourceError(
-            f"{path}: cannot be read ({error.strerror or error}); {remedy}"
-        ) from error
+    with readable(path, remedy) as file:
+        return read(file.fileno())
 
 
 @contextlib.contextmanager
-def readable(path: str) -> Iterator[IO[bytes]]:
+def readable(path: str, remedy: str = READABLE) -> Iterator[IO[bytes]]:
     """The open file. Raises SourceError."""
     try:
         with open(path, "rb", opener=no_wait) as file:
             yield file
     except OSError as error:
         raise SourceError(
-            f"{path}: cannot be read ({error.strerror or error}); restore it, or make it readable"
+            f"{path}: cannot be read ({error.strerror or error}); {remedy}"
         ) from error
 
 

@@ -182,7 +182,7 @@ def test_values_beside_the_images(tmp_path):
     assert f"1 of {COUNT} samples have no 'caption' (first {tmp_path}/b.parquet[7])" in error
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 1 << 30), farthest=st.sampled_from([40, 3000, 1 << 20]))
 def test_any_snappy_data(tmp_path_factory, seed, farthest):
     """What Google's compressor never writes: copies from far before, long forms of short ones."""
@@ -254,3 +254,21 @@ def test_reading_with_a_cold_cache(tmp_path):
     source = open_source(write(tmp_path / "a.parquet", table(MIXED, [0] * len(MIXED))))
     assert len(source.packed) > 0
     assert cold.measure(source, 0.01).bytes_per_image > 0
+
+
+def test_files_that_datasets_writes(tmp_path):
+    datasets = pytest.importorskip("datasets", reason="datasets is not installed")
+    features = datasets.Features(
+        {"image": datasets.Image(), "label": datasets.ClassLabel(names=["ant", "bee"])}
+    )
+    columns = {
+        "image": [{"bytes": one, "path": "x.jpg"} for one in MIXED],
+        "label": [n % 2 for n in range(len(MIXED))],
+    }
+    data = datasets.Dataset.from_dict(columns, features=features)
+    data.to_parquet(tmp_path / "new.parquet")  # which packs no images
+    pq.write_table(data.with_format("arrow")[:], tmp_path / "old.parquet", row_group_size=100)
+    for name in ("new", "old"):
+        source = open_source(tmp_path / f"{name}.parquet")
+        assert encoded_of(source) == MIXED
+        assert (source.labels.tolist(), source.classes) == (columns["label"], ("ant", "bee"))
