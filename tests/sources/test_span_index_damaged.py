@@ -117,7 +117,9 @@ def telling(**told):
     return lambda before, numbers: before.update(told) or numbers
 
 
-ROWS, AT, BYTES, WIDTH, LOW, HIGH, LACKING = 0, 1, 2, 3, 6, 9, 15
+EACH = len(span_index.COLUMNS)
+ROWS, AT, BYTES, WIDTH = range(4)
+LOW, HIGH, LACKING = WIDTH + EACH, WIDTH + 2 * EACH, WIDTH + 3 * EACH + len(span_index.FACTS) - 1
 
 
 @pytest.mark.parametrize(
