@@ -175,6 +175,7 @@ def test_another_sitecustomize_still_runs(fresh_script, tmp_path, monkeypatch):
     assert done.code == 0
 
 
+@pytest.mark.long
 def test_the_command_line(fresh_script, program):
     command = [
         "-m",
