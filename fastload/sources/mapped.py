@@ -17,7 +17,7 @@ from fastload.sources import seek_known
 from fastload.sources.base import Location, SeekFile, open_files
 from fastload.sources.columns import Numbers
 from fastload.sources.fields import Field
-from fastload.sources.span_index import Spans
+from fastload.sources.span_index import OFFSET, SIZE, Spans
 from fastload.spec import Longs
 
 REMEDY = "save it with save_to_disk, and take what load_from_disk gives"
@@ -66,8 +66,8 @@ class SpanSource:
             return Location(
                 self.file[samples], self.offset[samples], self.size[samples], None, seek
             )
-        file, (offset, size, *_) = self.spans.at(samples)
-        return Location(file.copy(), offset.copy(), size.copy(), None, seek)  # others get the same
+        offset, size = self.spans.take(samples, OFFSET, SIZE)
+        return Location(self.spans.part_of(samples), offset, size, None, seek)
 
     def name(self, sample: int) -> str:
         return f"{self.where}[{sample}]"

@@ -72,6 +72,31 @@ def encode(columns: Sequence[Longs], names: Sequence[bytes] = ()) -> tuple[bytes
     return b"".join([out.tobytes(), *texts]), widths
 
 
+def decode(data: NDArray[np.uint8], rows: int, widths: Sequence[int]) -> list[Longs] | int:
+    """The columns of a part, [rows] each; or the first of its blocks that is damaged.
+
+    data: its blocks. widths: of its columns.
+    """
+    how = layout(np.array([widths], np.int64))
+    blocks = data.reshape(int(blocks_of(rows)), int(how.size[0]))
+    sums = np.array([_native.xxh3(block[WIDE:].data) for block in blocks], np.uint64)
+    if (wrong := np.flatnonzero(_words(blocks[:, :WIDE]) != sums)).size:
+        return int(wrong[0])
+    columns = list[Longs]()
+    for number, (width, begin) in enumerate(zip(widths, how.begins[0].tolist(), strict=True)):
+        at = HEAD.size + WIDE * number
+        above = np.zeros((len(blocks) * ROWS, WIDE), np.uint8)
+        above[:, :width] = blocks[:, begin : begin + ROWS * width].reshape(len(above), width)
+        bases = np.repeat(_words(blocks[:, at : at + WIDE]), ROWS)
+        columns.append((bases + _words(above)).view(np.int64)[:rows])
+    return columns
+
+
+def _words(rows: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """What the WIDE bytes of each row say."""
+    return np.ascontiguousarray(rows).view("<u8")[:, 0].astype(np.uint64, copy=False)
+
+
 def _square(column: Longs, count: int) -> Longs:
     """int64 [blocks, ROWS]; the last value fills it up, which widens nothing."""
     out = np.empty(count * ROWS, np.int64)
@@ -111,9 +136,7 @@ class Blocks:
 
     def _heads(self) -> NDArray[np.uint64]:
         """[blocks]: what each says of its XXH3-64."""
-        rows = self.data.reshape(len(self.places), self.stride)[:, :WIDE]
-        heads: NDArray[np.uint64] = np.ascontiguousarray(rows).view("<u8")[:, 0]
-        return heads
+        return _words(self.data.reshape(len(self.places), self.stride)[:, :WIDE])
 
     def names(self, row: int) -> tuple[int, int, int]:
         """Of the block of a wanted row: where its names lie, their bytes and their XXH3-64."""
@@ -133,9 +156,7 @@ class Blocks:
 
     def _numbers(self, at: Longs) -> NDArray[np.uint64]:
         """What WIDE bytes from each place on say."""
-        gathered = self.data[at[:, None] + np.arange(WIDE)].view("<u8")
-        numbers: NDArray[np.uint64] = gathered[:, 0].astype(np.uint64, copy=False)
-        return numbers
+        return _words(self.data[at[:, None] + np.arange(WIDE)])
 
 
 _MASKS = np.array([(1 << 8 * width) - 1 for width in range(WIDE + 1)], np.uint64)

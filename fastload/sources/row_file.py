@@ -4,7 +4,8 @@ The rows lie part by part, as the data set's files do, each part's blocks (row_b
 names of its rows. Tables at the end say how each part lies; they alone are read at open and kept in
 memory. So an open index costs memory by its parts and not by its rows, and all processes of a
 machine share the rest in the system's page cache. Nothing is mapped: a mapped file that is cut off
-ends the process.
+ends the process. Where there are few rows, a batch takes them from memory: finding blocks costs
+Python 3 us for each.
 
 A file may come from anywhere: its tables are checked at open, a block at each read, and each value
 against what the tables say of its part.
@@ -15,8 +16,9 @@ import os
 import struct
 import tempfile
 import weakref
-from functools import lru_cache, partial
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import cached_property, lru_cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,10 +35,13 @@ from fastload.system import limits
 # Magic, version, XXH3-64 of the tables, where they begin, their bytes, those of the JSON in front
 HEADER = struct.Struct("<8sQQQQQ")
 MAGIC, VERSION = b"FASTROWS", 1
+AT = 1  # column of the table: where a part lies
 FIXED = 3  # columns of the table before those of widths, least and greatest values: see Tables
 AT_ONCE = 1 << 16  # rows that are read together
 RECENT = 64  # requests whose rows are kept: of batches that are read ahead, labels are asked later
 SMALL = 1 << 12  # rows of such a request
+NARROW = (np.int8, np.int16, np.int32, np.uint32, np.int64)
+FEW = 1 << 21  # rows that are kept in memory once some are wanted: some 16 bytes each
 
 
 class Tables(NamedTuple):
@@ -75,7 +80,8 @@ class Rows:
         self.columns: tuple[str, ...] = tuple(self.told["columns"])
         self.starts = np.cumsum([0, *self.tables.rows.tolist()], dtype=np.int64)
         self._layout = row_blocks.layout(self.tables.widths)
-        self._recent = lru_cache(RECENT)(self._again)
+        # By a proxy: a circle would hold the descriptor until the collector comes
+        self._recent = lru_cache(RECENT)(partial(_again, weakref.proxy(self)))
 
     def __len__(self) -> int:
         return int(self.starts[-1])
@@ -103,6 +109,34 @@ class Rows:
             np.concatenate([piece.part for piece in pieces]),
             tuple(np.concatenate(column) for column in columns),
         )
+
+    def take(self, samples: Longs, *numbers: int) -> list[Longs]:
+        """Columns of these numbers at rows int64 [K], for the caller alone. Raises SourceError for
+        damage.
+        """
+        if not 0 < len(self) <= FEW:
+            values = self.at(samples).values
+            return [values[number].copy() for number in numbers]
+        return [self._few[number][samples].astype(np.int64) for number in numbers]
+
+    @cached_property
+    def _few(self) -> list[NDArray[Any]]:
+        """All rows, each column in the narrowest type that it fits."""
+        parts = [self._of_part(part) for part in np.flatnonzero(self.tables.rows).tolist()]
+        return [_narrow(np.concatenate(column)) for column in zip(*parts, strict=True)]
+
+    def _of_part(self, part: int) -> list[Longs]:
+        at, rows = int(self.tables.at[part]), int(self.tables.rows[part])
+        size = int(self._layout.size[part])
+        data = np.empty(int(blocks_of(rows)) * size, np.uint8)
+        if not self._fill(at, data.data):
+            raise self.damaged(at, "it was cut off")
+        values = row_blocks.decode(data, rows, self.tables.widths[part].tolist())
+        if isinstance(values, int):
+            raise self.damaged(at + values * size, "checksum mismatch of rows")
+        taken = Taken(np.full(rows, part, np.int64), tuple(values))
+        self._check(taken, lambda row: at + row // ROWS * size)
+        return values
 
     def column(self, name: str) -> Column:
         """One of the columns, for whoever wants an array."""
@@ -142,9 +176,6 @@ class Rows:
             raise self.damaged(int(self.tables.at[part]), "it was cut off")
         return bytes(out)
 
-    def _again(self, samples: bytes) -> Taken:
-        return self._read(np.frombuffer(samples, np.int64))
-
     def _read(self, samples: Longs) -> Taken:
         part = self.part_of(samples)
         blocks, row = self._blocks(samples, part)
@@ -152,14 +183,19 @@ class Rows:
         for number in range(len(self.columns)):
             widths, begins = (each[part, number] for each in self._layout[:2])
             values.append(blocks.values(number, begins, widths, row))
-        outside = np.zeros(len(samples), np.bool_)
-        for number, column in enumerate(values):
-            low, high = self.tables.low[part, number], self.tables.high[part, number]
+        taken = Taken(part, tuple(values))
+        self._check(taken, lambda row: int(blocks.places[blocks.of_row[row]]))
+        return taken
+
+    def _check(self, taken: Taken, place: Callable[[int], int]) -> None:
+        """Raises SourceError. place: where the block of one of the rows lies."""
+        outside = np.zeros(len(taken.part), np.bool_)
+        for number, column in enumerate(taken.values):
+            low, high = (table[taken.part, number] for table in (self.tables.low, self.tables.high))
             outside |= (column < low) | (column > high)
         if outside.any():
-            place = int(blocks.places[blocks.of_row[int(np.argmax(outside))]])
-            raise self.damaged(place, "values outside of those of their part")
-        return Taken(part, tuple(values))
+            where = place(int(np.argmax(outside)))
+            raise self.damaged(where, "values outside of those of their part")
 
     def _blocks(self, samples: Longs, part: Longs) -> tuple[Blocks, Longs]:
         """The blocks that these rows lie in, and which of its block's each one is."""
@@ -187,13 +223,28 @@ class Rows:
 
 
 def _values(rows: Rows, number: int, samples: Longs) -> Longs:
-    # A copy, since others get the same
-    numbers: Longs = rows.at(samples).values[number].copy()
-    return numbers
+    return rows.take(samples, number)[0]
+
+
+def _again(rows: Rows, samples: bytes) -> Taken:
+    return rows._read(np.frombuffer(samples, np.int64))
+
+
+def _narrow(column: Longs) -> NDArray[Any]:
+    """The same numbers in less memory; of one value in none."""
+    low, high = int(column.min()), int(column.max())
+    if low == high:
+        return np.broadcast_to(np.int64(low), column.shape)
+    return column.astype(next(kind for kind in NARROW if _fits(kind, low, high)))
+
+
+def _fits(kind: type[np.integer[Any]], low: int, high: int) -> bool:
+    limits_of = np.iinfo(kind)
+    return int(limits_of.min) <= low and high <= int(limits_of.max)
 
 
 def read_tables(file: int, size: int) -> tuple[int, Json, Tables]:
-    """Their checksum; what the JSON says; the arrays.
+    """The XXH3-64 of what they say, wherever the parts lie; what the JSON says; the arrays.
 
     Raises ValueError, and others of arrow.PARSE_ERRORS.
     """
@@ -214,7 +265,11 @@ def read_tables(file: int, size: int) -> tuple[int, Json, Tables]:
     numbers = data[text:].view("<i8").astype(np.int64, copy=False)
     if not columns or len(numbers) != parts * wide:
         raise ValueError("tables of another size")
-    return checksum, said, _checked(numbers.reshape(parts, wide), len(columns), at)
+    numbers = numbers.reshape(parts, wide)
+    tables = _checked(numbers, len(columns), at)
+    # Who makes the same index at the same time writes its tables at other moments
+    content = data[:text].tobytes() + np.delete(numbers, AT, axis=1).tobytes()
+    return _native.xxh3(content), said, tables
 
 
 def _checked(numbers: NDArray[np.int64], columns: int, end: int) -> Tables:

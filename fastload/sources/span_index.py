@@ -20,12 +20,13 @@ from fastload.files import cache
 from fastload.files.below import Folder
 from fastload.files.names import Inner
 from fastload.sources import arrow
+from fastload.sources.row_blocks import fill
 from fastload.sources.row_file import Rows, Taken, in_memory
 from fastload.sources.row_writer import Writer
 from fastload.spec import Longs
 
 COLUMNS = ("offset", "size", "label", "skip", "unpacked")
-LABEL = COLUMNS.index("label")
+OFFSET, SIZE, LABEL = range(3)
 # What the tables say of a file besides: its stamp, and how many of its labels are below 0
 FACTS = ("size", "time", "inode", "lacking")
 
@@ -90,8 +91,9 @@ class Spans(Rows):
     def __reduce__(self) -> tuple[Any, ...]:
         if self.kept:
             return reopened, (self.where, self.checksum)
-        size = os.fstat(self.file).st_size
-        return in_a_copy, (self.where, os.pread(self.file, size, 0))
+        content = bytearray(os.fstat(self.file).st_size)
+        fill(self.file, 0, memoryview(content))
+        return in_a_copy, (self.where, bytes(content))
 
     def damaged(self, at: int, what: str) -> SourceError:
         if self.kept:
@@ -121,13 +123,12 @@ class Spans(Rows):
         labels: Longs = self.column("label")[begin:end]
         return int(begin) + int(np.argmax(labels < 0))
 
-    def _read(self, samples: Longs) -> Taken:
-        taken = super()._read(samples)
+    def _check(self, taken: Taken, place: Callable[[int], int]) -> None:
+        super()._check(taken, place)
         offset, size = taken.values[:2]
-        limit = self.tables.facts[taken.part, 0]
-        if not ((size == 0) | arrow.inside(offset, size, limit)).all():
-            raise self.damaged(0, "an image outside of its file")
-        return taken
+        inside = (size == 0) | arrow.inside(offset, size, self.tables.facts[taken.part, 0])
+        if not inside.all():
+            raise self.damaged(place(int(np.argmin(inside))), "an image outside of its file")
 
 
 def _texts(said: Any) -> list[Any]:

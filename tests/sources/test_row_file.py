@@ -9,8 +9,8 @@ from fastload import _native
 from fastload.errors import SourceError
 from fastload.sources import row_blocks, row_file
 from fastload.sources.columns import Column, bounds, extremes, joined, picked, translated
-from fastload.sources.row_file import Rows
 from fastload.sources.row_writer import Writer
+from tests.sources.row_helpers import opened, written
 
 SCALES = (0, 1, 8, 16, 20, 32, 40, 62)
 
@@ -24,25 +24,14 @@ def numbers(rng, count):
     return np.sort(found) if rng.integers(2) else found
 
 
-def written(path, parts, columns, order=None):
-    with open(path, "wb") as file:
-        writer = Writer(file.fileno(), [str(number) for number in range(columns)])
-        for number, (values, names) in enumerate(parts):
-            writer.add(values, names, (number,))
-        writer.finish({}, range(len(parts)) if order is None else order)
-    return opened(path)
-
-
-def opened(path):
-    return Rows(str(path), os.open(path, os.O_RDONLY))
-
-
 def wholes(parts, columns):
     return [np.concatenate([values[number] for values, _ in parts]) for number in range(columns)]
 
 
+@pytest.mark.parametrize("few", [0, 1 << 21], ids=["blocks", "memory"])
 @pytest.mark.parametrize("seed", range(12))
-def test_rows_read_by_blocks_are_those_that_were_written(tmp_path, seed):
+def test_rows_are_those_that_were_written(tmp_path, monkeypatch, seed, few):
+    monkeypatch.setattr(row_file, "FEW", few)
     rng = np.random.default_rng(seed)
     columns = int(rng.integers(1, 5))
     counts = rng.choice([0, 1, 3, 255, 256, 257, 1000, 5000], int(rng.integers(1, 6))).tolist()
@@ -58,8 +47,12 @@ def test_rows_read_by_blocks_are_those_that_were_written(tmp_path, seed):
         samples = rng.integers(0, len(rows), size)
         taken = rows.at(samples)
         assert (taken.part == part[samples]).all()
-        for column, whole in zip(taken.values, want, strict=True):
+        own = rows.take(samples, *range(columns))
+        for column, mine, whole in zip(taken.values, own, want, strict=True):
             assert (column == whole[samples]).all()
+            assert (mine == whole[samples]).all()
+            assert mine.dtype == np.int64
+            mine[:] = 0  # the caller's alone
     for number, whole in enumerate(want):
         column = rows.column(str(number))
         assert (np.asarray(column) == whole).all()
@@ -138,6 +131,9 @@ def test_a_flipped_bit_in_any_byte_of_a_part_is_found(tmp_path):
             file.flush()
             with pytest.raises(SourceError, match=r"x.rows: is damaged \(checksum mismatch"):
                 rows.name(2)
+            if byte < at + size - len(b"a\nb\nc\nd\ne"):
+                with pytest.raises(SourceError, match=r"damaged \(checksum mismatch of rows"):
+                    rows.take(np.array([2]), 0)
             file.seek(byte)
             file.write(whole[byte : byte + 1])
 
