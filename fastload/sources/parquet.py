@@ -112,10 +112,10 @@ def _missing(path: str, chosen: Chosen, row: int) -> SourceError:
 def _check_schema(path: str, schema: Any, chosen: Chosen) -> None:
     """Raises SourceError for a file that has not the columns of the first one."""
     names, image = schema.names, chosen.image
-    good = names.count(image) == 1 and holds_bytes(schema, image)
+    good = image in names and holds_bytes(schema, image)
     good = good and parquet_columns.leaf_name(schema, image) == chosen.leaf
     if good and chosen.label is not None:
-        good = names.count(chosen.label) == 1
+        good = chosen.label in names
         good = good and parquet_columns.kind_of(schema, chosen.label) == chosen.kind
     if not good:
         wanted = " and ".join(filter(None, (image, chosen.label)))
@@ -142,6 +142,10 @@ def _labels_of(path: str, table: Any, chosen: Chosen, count: int) -> tuple[Longs
                 values = [texts.setdefault(text, len(texts)) for text in values]
             numbers.append(np.array(values, np.int64))
             row += len(array)
+    except OverflowError as error:
+        raise SourceError(
+            f"{path}: column {chosen.label} has a label of 2**63 or more; correct it"
+        ) from error
     except PARSE_ERRORS as error:
         if isinstance(error, SourceError):
             raise

@@ -95,9 +95,7 @@ def _images(path: str, schema: Any, fields: tuple[str, str] | None) -> list[str]
         structs = [name for name in schema.names if is_struct(schema, name)]
         names = (*of_type(features_of(schema), "Image"), *IMAGES, *structs, *schema.names)
     found = [
-        name
-        for name in dict.fromkeys(names)
-        if schema.names.count(name) == 1 and holds_bytes(schema, name)
+        name for name in dict.fromkeys(names) if name in schema.names and holds_bytes(schema, name)
     ]
     if found:
         return found
@@ -112,14 +110,20 @@ def _label(path: str, schema: Any, fields: tuple[str, str] | None) -> str | None
     """Raises SourceError."""
     names = fields[1:] if fields else (*of_type(features_of(schema), "ClassLabel"), *LABELS)
     for name in names:
-        if schema.names.count(name) == 1 and kind_of(schema, name):
+        if name in schema.names and kind_of(schema, name):
             return name
-    if not fields:
+    named = names if fields else [name for name in LABELS if _is_scalar(schema, name)]
+    if not named:
         return None
     raise SourceError(
-        f"{path}: has no column {fields[1]!r} of labels (has {has(schema)}; labels are integers or "
+        f"{path}: has no column {named[0]!r} of labels (has {has(schema)}; labels are integers or "
         f"text); {ASK}"
     )
+
+
+def _is_scalar(schema: Any, name: str) -> bool:
+    """Whether there is a column of single values. Lists and structs may be what `target` takes."""
+    return name in schema.names and not schema.field(name).type.num_fields
 
 
 def _is_of_images(path: str, file: Any, table: Any, column: str) -> bool:

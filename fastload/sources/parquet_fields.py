@@ -39,7 +39,7 @@ class _Column:
     def add(self, path: str, table: Any) -> None:
         """Of one file. Raises SourceError."""
         schema = table.schema_arrow
-        if schema.names.count(self.name) != 1:
+        if self.name not in schema.names:
             raise fields.lacking(path, self.name, schema.names)
         kind = _kind(schema, self.name)
         if self.kind not in ("", kind):
@@ -47,12 +47,17 @@ class _Column:
                 f"{path}: column {self.name!r} is of another type than in other files (got {kind}, "
                 f"want {self.kind}); write the data set again"
             )
-        self.kind, before = kind, self.count
+        self.kind, before, said = kind, self.count, schema.field(self.name).type
         nested = is_struct(schema, self.name) and holds_bytes(schema, self.name)
         column = f"{self.name}.bytes" if nested else self.name
         try:
             for array in parquet_files.arrays(path, table, column):
                 self._add(array.field("bytes") if nested else array)
+        except TypeError as error:
+            raise SourceError(
+                f"{path}: column {self.name!r} is of type {str(said)[:80]} (want text, numbers, "
+                "bytes, or lists and structs of text and numbers); name another column"
+            ) from error
         except PARSE_ERRORS as error:
             if isinstance(error, SourceError):
                 raise

@@ -1,5 +1,6 @@
 """Parquet files by pyarrow: their footers, and values of the columns beside the images."""
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import IO, Any
 
@@ -21,8 +22,17 @@ def opened(path: str, file: IO[bytes]) -> Any:
         groups = range(found.metadata.num_row_groups)
         rows = [found.metadata.row_group(group).num_rows for group in groups]
         _check_rows(rows, file.seek(0, 2))
+        parquet_pages.check_plain(path)
+        names = found.schema_arrow.names
     except PARSE_ERRORS as error:
+        if isinstance(error, SourceError):
+            raise
         raise damaged(path, error) from error
+    (often, count), *_ = Counter(names).most_common(1) or [("", 0)]
+    if count > 1:
+        raise SourceError(
+            f"{path}: has {count} columns called {often!r}; write it again with a name for each"
+        )
     return found
 
 

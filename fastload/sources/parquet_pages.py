@@ -2,20 +2,20 @@
 believes their sizes.
 
 A page may be packed a thousand times; a value may stand in a dictionary once and be meant a million
-times. Headers are Thrift structs in the compact protocol. Source: apache/parquet-format,
-parquet.thrift; apache/thrift, thrift-compact-protocol.md.
+times. Headers are Thrift structs. Source: apache/parquet-format, parquet.thrift.
 """
 
 import os
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from fastload.errors import SourceError
+from fastload.sources.thrift import Thrift
 from fastload.system import limits
 
 HEADER = 1 << 16  # bytes of a page's header; more only where its statistics hold large values
 PLAIN = (0, 6)  # PLAIN, DELTA_LENGTH_BYTE_ARRAY: each value's bytes stand in the page
 DICTIONARY = (2, 8)  # PLAIN_DICTIONARY, RLE_DICTIONARY: they stand in the chunk's dictionary
-DEEPEST = 8  # structs in structs
 UNPACKED, PACKED = 2, 3  # fields of a page's header: bytes
 # The header's structs for data and for data of version 2, and their field for the encoding
 VALUES = {5: 2, 8: 4}
@@ -23,6 +23,9 @@ VALUES = {5: 2, 8: 4}
 DATA, DICTIONARY_PAGE, DATA_2 = 0, 2, 3
 STRUCTS = {DATA: (5, 2), DICTIONARY_PAGE: (7, 2), DATA_2: (8, 4)}
 TRAILER = 8  # bytes at the end: of the footer, u32; "PAR1"
+# Fields of the footer: its encryption_algorithm; of row_groups, of columns: crypto_metadata,
+# encrypted_column_metadata
+ENCRYPTED = {(8,), (4, 1, 8), (4, 1, 9)}
 
 
 class Page(NamedTuple):
@@ -62,13 +65,35 @@ class Chunk(NamedTuple):
 def check_footer(path: str) -> None:
     """Raise ValueError for a footer that is not read into memory; OSError."""
     with open(path, "rb") as file:
-        end = os.fstat(file.fileno()).st_size
-        trailer = os.pread(file.fileno(), TRAILER, max(0, end - TRAILER))
-        size = int.from_bytes(trailer[:4], "little")
-        if problem := limits.unread(
-            file.fileno(), max(0, end - TRAILER - size), min(size, end), limits.PARQUET_FOOTER
-        ):
-            raise ValueError(f"its footer is too large: {problem}")
+        _footer(file.fileno())
+
+
+def _footer(file: int) -> tuple[int, int]:
+    """Where it lies, and its bytes. Raises ValueError and OSError."""
+    end = os.fstat(file).st_size
+    trailer = os.pread(file, TRAILER, max(0, end - TRAILER))
+    said = int.from_bytes(trailer[:4], "little")
+    start, size = max(0, end - TRAILER - said), min(said, end)
+    if problem := limits.unread(file, start, size, limits.PARQUET_FOOTER):
+        raise ValueError(f"its footer is too large: {problem}")
+    return start, size
+
+
+def check_plain(path: str) -> None:
+    """Raise SourceError for encrypted columns: Arrow, which has taken the footer, would end the
+    process at the first look at one. Raises ValueError and OSError.
+    """
+    with open(path, "rb") as file:
+        start, size = _footer(file.fileno())
+        data = os.pread(file.fileno(), size, start)
+    try:
+        fields = Thrift(data).paths()
+    except IndexError:
+        raise ValueError("its footer is damaged") from None
+    if ENCRYPTED & fields:
+        raise SourceError(
+            f"{path}: has encrypted columns (want plain ones); write it again without encryption"
+        )
 
 
 def check_rows(path: str, rows: int) -> None:
@@ -164,7 +189,7 @@ def _headers(file: int, at: int, end: int) -> Iterator[tuple[int, int, dict[int,
     """Each page's first byte, the bytes of its header, and that."""
     while at < end:
         try:
-            header, length = _Thrift(os.pread(file, min(HEADER, end - at), at)).struct(0, 0)
+            header, length = Thrift(os.pread(file, min(HEADER, end - at), at)).struct(0, 0)
         except IndexError:
             raise ValueError(
                 f"the header of its page at byte {at} is damaged, or longer than {HEADER} bytes"
@@ -174,52 +199,3 @@ def _headers(file: int, at: int, end: int) -> Iterator[tuple[int, int, dict[int,
             raise ValueError(f"the header of its page at byte {at} is damaged")
         yield at, length, header
         at += length + stored
-
-
-class _Thrift:
-    """Values by the numbers of their fields.
-
-    Raises IndexError at the end of the data, and where it is none of Thrift's.
-    """
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-
-    def varint(self, at: int) -> tuple[int, int]:
-        value = shift = 0
-        while True:
-            byte = self.data[at]
-            value, shift, at = value | (byte & 0x7F) << shift, shift + 7, at + 1
-            if byte < 0x80:
-                return value, at
-            if shift > 63:
-                raise IndexError
-
-    def number(self, at: int) -> tuple[int, int]:
-        value, at = self.varint(at)
-        return value >> 1 ^ -(value & 1), at
-
-    def struct(self, at: int, depth: int) -> tuple[dict[int, Any], int]:
-        fields, field = dict[int, Any](), 0
-        if depth > DEEPEST:
-            raise IndexError
-        while head := self.data[at]:
-            field, at = (field + (head >> 4), at + 1) if head >> 4 else self.number(at + 1)
-            fields[field], at = self.value(head & 15, at, depth)
-        return fields, at + 1
-
-    def value(self, kind: int, at: int, depth: int) -> tuple[Any, int]:
-        if kind in (1, 2):
-            return kind == 1, at
-        if kind == 3:
-            return self.data[at], at + 1
-        if kind in (4, 5, 6):
-            return self.number(at)
-        if kind == 7:
-            return None, at + 8
-        if kind == 8:
-            size, at = self.varint(at)
-            return None, at + size
-        if kind == 12:
-            return self.struct(at, depth + 1)
-        raise IndexError  # lists, sets, maps: no header has them

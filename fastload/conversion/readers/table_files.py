@@ -53,6 +53,7 @@ class ParquetFile:
         # Arrow takes no names that are not UTF-8.
         file: Any = path if path.isprintable() else open(path, "rb")  # noqa: SIM115
         self.file = pq.ParquetFile(file, page_checksum_verification=True)
+        parquet_pages.check_plain(path)
         self.schema = self.file.schema_arrow
         self.rows = [
             self.file.metadata.row_group(group).num_rows

@@ -1,0 +1,108 @@
+"""Structs of Apache Thrift in its compact protocol, as far as Parquet has them.
+
+Source: apache/thrift, thrift-compact-protocol.md.
+"""
+
+from typing import Any
+
+DEEPEST = 8  # structs in structs
+# Kinds of values. A truth is in its kind, but in a list, where it takes a byte
+TRUTHS, BYTE, NUMBERS, DOUBLE, BINARY = (1, 2), 3, (4, 5, 6), 7, 8
+LISTS, MAP, STRUCT = (9, 10), 11, 12
+MANY = 15  # of a list: how many follows
+
+
+class Thrift:
+    """Values by the numbers of their fields.
+
+    Raises IndexError at the end of the data, and where it is none of Thrift's.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    def varint(self, at: int) -> tuple[int, int]:
+        value = shift = 0
+        while True:
+            byte = self.data[at]
+            value, shift, at = value | (byte & 0x7F) << shift, shift + 7, at + 1
+            if byte < 0x80:
+                return value, at
+            if shift > 63:
+                raise IndexError
+
+    def number(self, at: int) -> tuple[int, int]:
+        value, at = self.varint(at)
+        return value >> 1 ^ -(value & 1), at
+
+    def struct(self, at: int, depth: int) -> tuple[dict[int, Any], int]:
+        fields, field = dict[int, Any](), 0
+        if depth > DEEPEST:
+            raise IndexError
+        while head := self.data[at]:
+            field, at = (field + (head >> 4), at + 1) if head >> 4 else self.number(at + 1)
+            fields[field], at = self.value(head & 15, at, depth)
+        return fields, at + 1
+
+    def value(self, kind: int, at: int, depth: int) -> tuple[Any, int]:
+        if kind in TRUTHS:
+            return kind == 1, at
+        if kind == BYTE:
+            return self.data[at], at + 1
+        if kind in NUMBERS:
+            return self.number(at)
+        if kind == DOUBLE:
+            return None, at + 8
+        if kind == BINARY:
+            size, at = self.varint(at)
+            return None, at + size
+        if kind == STRUCT:
+            return self.struct(at, depth + 1)
+        raise IndexError  # lists, sets, maps: no header has them
+
+    def paths(self) -> set[tuple[int, ...]]:
+        """The fields that are there, anywhere: their numbers, from the outermost struct's on."""
+        found = set[tuple[int, ...]]()
+        self._pass(STRUCT, 0, (), found)
+        return found
+
+    def _pass(self, kind: int, at: int, path: tuple[int, ...], found: set[tuple[int, ...]]) -> int:
+        """Where a value ends; its fields are added to `found`."""
+        if kind == STRUCT:
+            return self._pass_struct(at, path, found)
+        if kind in LISTS:
+            head = self.data[at]
+            size, at = self.varint(at + 1) if head >> 4 == MANY else (head >> 4, at + 1)
+            return self._pass_items(size, (head & 15,), at, path, found)
+        if kind == MAP:
+            size, at = self.varint(at)
+            if not size:
+                return at
+            return self._pass_items(size, divmod(self.data[at], 16), at + 1, path, found)
+        return int(self.value(kind, at, 0)[1])
+
+    def _pass_struct(self, at: int, path: tuple[int, ...], found: set[tuple[int, ...]]) -> int:
+        if len(path) > DEEPEST:
+            raise IndexError
+        field = 0
+        while head := self.data[at]:
+            field, at = (field + (head >> 4), at + 1) if head >> 4 else self.number(at + 1)
+            own = (*path, field)
+            found.add(own)
+            at = self._pass(head & 15, at, own, found)
+        return at + 1
+
+    def _pass_items(
+        self,
+        size: int,
+        kinds: tuple[int, ...],
+        at: int,
+        path: tuple[int, ...],
+        found: set[tuple[int, ...]],
+    ) -> int:
+        if size > len(self.data) - at or {*LISTS, MAP} & {*kinds}:
+            raise IndexError  # each has a byte at least; Parquet has no lists of lists
+        for _ in range(size):
+            for kind in kinds:
+                at = self._pass(BYTE if kind in TRUTHS else kind, at, path, found)
+        return at
