@@ -41,7 +41,7 @@ AT_ONCE = 1 << 16  # rows that are read together
 RECENT = 64  # requests whose rows are kept: of batches that are read ahead, labels are asked later
 SMALL = 1 << 12  # rows of such a request
 NARROW = (np.int8, np.int16, np.int32, np.uint32, np.int64)
-FEW = 1 << 21  # rows that are kept in memory once some are wanted: some 16 bytes each
+FEW = 1 << 21  # rows that are kept in memory once some are wanted: 8 to 24 bytes each
 
 
 class Tables(NamedTuple):

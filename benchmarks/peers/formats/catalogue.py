@@ -61,7 +61,7 @@ FORMATS = (
         "parquet",
         Peer("huggingface", "Hugging Face datasets", "formats.parquets",
              "load_dataset, with_transform, PyTorch's DataLoader with persistent workers",
-             packages=("aiohttp",)),  # the environment of its other rows
+             packages=("datasets", "aiohttp")),  # the environment of its other rows
         _ours("parquet", SEEK),
     ),
 )  # fmt: skip
