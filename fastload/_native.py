@@ -24,8 +24,7 @@ MISSING = (
 
 OK, FOREIGN, FAILED = 0, 1, 2
 cuda_built, cuda_architectures = False, ()
-NOISE_LEVELS = 4096
-MAX_PIXELS = ((1 << 31) - 1) // 3
+NOISE_LEVELS, MAX_PIXELS = 4096, ((1 << 31) - 1) // 3
 MARGIN, LEAST, SHARE = 64 << 20, 16 << 20, 64 << 20
 MAX_DEPTH, MAX_UNIFORMS = 256, 1 << 18
 CALLS: dict[str, int] = {}
@@ -292,8 +291,9 @@ def same_items(held: list[Any], now: list[Any]) -> bool:
 
 
 def same_rows(held: list[tuple[Any, ...]], now: list[Any]) -> bool:
-    pairs = zip(held, now, strict=len(held) == len(now))
-    return len(held) == len(now) and all(type(b) is list and _same_objects(a, b) for a, b in pairs)
+    return len(held) == len(now) and all(
+        type(b) is list and _same_objects(a, b) for a, b in zip(held, now, strict=True)
+    )
 
 
 def _same_objects(held: Sequence[Any], now: Sequence[Any]) -> bool:

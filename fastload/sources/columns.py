@@ -139,7 +139,10 @@ def joined(parts: Sequence[Numbers]) -> Numbers:
         return np.concatenate([np.asarray(part) for part in parts])
     starts = np.cumsum([0, *map(len, parts)], dtype=np.int64)
     ends = [bounds(part) for part in parts if len(part)]
-    low, high = min(low for low, _ in ends), max(high for _, high in ends)
+    low, high = (
+        min((low for low, _ in ends), default=0),
+        max((high for _, high in ends), default=-1),
+    )
     return Column(int(starts[-1]), partial(_joined, tuple(parts), starts), low, high)
 
 

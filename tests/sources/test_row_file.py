@@ -234,5 +234,7 @@ def test_columns_of_columns(whole, column):
     assert (np.asarray(both) == np.concatenate([whole, whole[:7], whole[indices]])).all()
     assert bounds(both) == (-9, 9)
     assert extremes(both) == (whole.min(), whole.max())
+    none = joined([picked(column, indices[:0])] * 2)
+    assert (len(none), bounds(none), np.asarray(none).tolist()) == (0, (0, -1), [])
     for one in (picked(whole, indices), translated(abs(whole), table), joined([whole, whole])):
         assert isinstance(one, np.ndarray)
