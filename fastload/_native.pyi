@@ -494,6 +494,18 @@ def parquet_page(
     damaged, OSError.
     """
 
+def png_refusal(data: bytes) -> str:
+    """Why the own decoder leaves a PNG to Pillow, by its chunks; "" where it takes it.
+
+    Checksums and rows are not looked at.
+    """
+
+def png_decode(data: bytes, top: int, left: int, height: int, width: int) -> NDArray[np.uint8]:
+    """A region of a PNG, [height, width, 3], as Pillow converts it to RGB.
+
+    Raises ValueError for what is left to Pillow, and for a region that leaves the image.
+    """
+
 def read_seek_log(path: str, start: int) -> tuple[int, int, NDArray[np.int64]]:
     """A `Collector`'s log from byte `start` on (0: from its first record): the writer's `names`,
     the byte behind the last good record, and int64 [K, 6]: row, bytes of the image, offset and size
@@ -928,6 +940,12 @@ class Job:
     def set_size(self, sample: int, height: int, width: int) -> None:
         """This sample's pixels will come by `set_pixels`, behind the next run, which passes over
         it: it is OK, and of this size.
+        """
+
+    @property
+    def jpegs(self) -> NDArray[np.uint8]:
+        """[N]: whether a sample is OK and no PNG, so that it can be decoded at a part of its size;
+        raw pixels may be among them.
         """
 
     @property
