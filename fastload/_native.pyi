@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 OK: Final = 0
 """The sample is ready."""
 FOREIGN: Final = 1
-"""Readable, but not for the native decoder (PNG, CMYK, a damaged JPEG, …).
+"""Readable, but not for the native decoders (WebP, CMYK, a damaged JPEG, …).
 
 Give its pixels with `Job.set_pixels`.
 """
@@ -673,7 +673,8 @@ class Pool:
         """How many JPEGs were decoded "indexed" (by seek index), "whole" (own decoder, from the
         scan's start), by the "library" (libjpeg-turbo). Besides the way taken: "refused" counts
         indexes that did not fit, "scaled" images that were decoded at 1/2, 1/4 or 1/8 of their
-        size. What the GPU decodes is "indexed"; what it flags, the CPU counts once more.
+        size. What the GPU decodes is "indexed"; what it flags, the CPU counts once more. How many
+        PNGs: "png".
         """
 
     def stats(self) -> dict[str, tuple[int, int, int]]:
