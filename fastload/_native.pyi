@@ -177,8 +177,8 @@ def decode(data: bytes, scale: int = 1) -> NDArray[np.uint8]:
     """
 
 def image_header(data: Any) -> tuple[int, bool, int, int, int]:
-    """Of the encoded image in a bytes-like object: (status, own, height, width, components). own:
-    OK, and the own decoder covers it by its header.
+    """Of the encoded image in a bytes-like object: (status, own, height, width, components). A PNG
+    that the own decoder takes is OK too. own: a JPEG that the own decoder covers by its header.
     """
 
 def image_pixels(

@@ -107,11 +107,10 @@ std::string decode_jpeg(Sample& sample, const Region& region, int scale, Worker&
   return decoded.ok() ? "" : "jpeg: " + decoded.error;
 }
 
-std::string decode_png(const Sample& sample, const Region& region, int scale, Worker& worker,
-                       Image& image) {
+std::string decode_png(Bytes bytes, const Region& region, int scale, Worker& worker, Image& image) {
   if (scale != 1) return "png: has no smaller sizes to decode at";
   const auto ask = [&worker](size_t needed) { worker.ask(needed); };
-  png::Decoded decoded = png::decode(sample.encoded.bytes(), region, worker.png, ask);
+  png::Decoded decoded = png::decode(bytes, region, worker.png, ask);
   image = decoded.image;
   if (decoded.ok()) worker.stats.count(Way::kPng);
   return decoded.ok() ? "" : "png: " + decoded.error;

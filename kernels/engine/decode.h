@@ -31,14 +31,13 @@ Index decode_by_index(const Seekable& image, const Region& region, Worker& worke
 jpeg::Decoded decode_in_order(const Seekable& image, const Region& region, Worker& worker,
                               std::vector<uint8_t>* made);
 
-// Both need a sample that `fetch` found OK, and fill `image` with exactly the region, which is px of
+// Both need what `look` found OK, and fill `image` with exactly the region, which is px of
 // the image at 1/scale of its size. Not empty: why Pillow is to be asked for it.
 
 // All ways give the same pixels; the reason is libjpeg-turbo's.
 std::string decode_jpeg(Sample& sample, const Region& region, int scale, Worker& worker,
                         Image& image);
 
-std::string decode_png(const Sample& sample, const Region& region, int scale, Worker& worker,
-                       Image& image);
+std::string decode_png(Bytes bytes, const Region& region, int scale, Worker& worker, Image& image);
 
 }  // namespace fl

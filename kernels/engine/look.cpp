@@ -5,8 +5,6 @@
 #include <string>
 
 #include "base/hash.h"
-#include "jpeg/probe.h"
-#include "png/layout.h"
 
 namespace fl {
 namespace {
@@ -17,18 +15,16 @@ std::string hex(uint64_t value) {
   return text;
 }
 
-// OK where Pillow takes the file for certain. Any other keeps the size in its header, which Pillow
-// will see.
-void look_png(Sample& sample, png::Layout& layout) {
-  const std::string why = png::parse(sample.encoded.bytes(), layout);
-  sample.png = why.empty();
-  if (sample.png)
-    sample.end(kOk, {});
-  else
-    sample.end(kForeign, "png: " + why);
-}
-
 }  // namespace
+
+Header header_of(Bytes bytes, png::Layout& layout) {
+  Header header = probe(bytes);
+  if (!png::is_png(bytes)) return header;
+  const std::string why = png::parse(bytes, layout);
+  header.status = why.empty() ? kOk : kForeign;
+  header.why = why.empty() ? "" : "png: " + why;
+  return header;
+}
 
 void look(Sample& sample, bool check, Worker& worker) {
   const auto bytes = sample.encoded.bytes();
@@ -38,11 +34,11 @@ void look(Sample& sample, bool check, Worker& worker) {
         kFailed,
         "checksum mismatch (got " + hex(*sample.hash) + ", want " + hex(sample.checksum) + ")",
         EIO);
-  Header header = probe(bytes);
+  Header header = header_of(bytes, worker.png.layout);
   sample.height = header.height;
   sample.width = header.width;
+  sample.png = png::is_png(bytes);
   sample.end(header.status, std::move(header.why));
-  if (png::is_png(bytes)) look_png(sample, worker.png.layout);
 }
 
 }  // namespace fl

@@ -128,7 +128,7 @@ bool source(Sample& sample, const Region& wanted, int scale, Worker& worker, Ima
     image = raw_rows(sample, region, worker.decoded);
     return true;
   }
-  const std::string why = sample.png ? decode_png(sample, region, scale, worker, image)
+  const std::string why = sample.png ? decode_png(sample.encoded.bytes(), region, scale, worker, image)
                                      : decode_jpeg(sample, region, scale, worker, image);
   if (!why.empty()) sample.end(kForeign, why);
   return why.empty();
