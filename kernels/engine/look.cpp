@@ -1,3 +1,5 @@
+// The header that counts is the first one, and of a PNG all its chunks: a sample is OK where Pillow
+// takes the file for certain.
 #include "engine/look.h"
 
 #include <cerrno>

@@ -1,3 +1,5 @@
+// All rows are unpacked into memory of a size that the header says, which the packed bytes can fill;
+// then filters are undone in place, and what is not RGB of 8 bits is expanded.
 #include "png/decode.h"
 
 #include <algorithm>

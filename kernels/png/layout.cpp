@@ -1,3 +1,5 @@
+// The chunks of a file, one after the other. What may change pixels in a way that is not known here,
+// or be refused by Pillow, leaves the file to it.
 #include "png/layout.h"
 
 #include <algorithm>

@@ -79,7 +79,7 @@ struct Chain {
     return hn::PromoteTo(kWide, hn::LoadU(kBytes, at));
   }
 
-  static void paeth(uint8_t* row, const uint8_t* above, size_t bytes) {
+  static void nearest_of(uint8_t* row, const uint8_t* above, size_t bytes) {
     const Wide byte = hn::Set(kWide, 255);
     Wide left = hn::Zero(kWide), corner = hn::Zero(kWide);
     for (size_t i = 0; i < bytes; i += kStep) {
@@ -100,7 +100,7 @@ struct Chain {
   static void run(uint8_t filter, uint8_t* row, const uint8_t* above, size_t bytes) {
     if (filter == 1) sub(row, bytes);
     if (filter == 3) average(row, above, bytes);
-    if (filter == 4) paeth(row, above, bytes);
+    if (filter == 4) nearest_of(row, above, bytes);
   }
 };
 
@@ -132,7 +132,7 @@ namespace fl::png {
 namespace {
 
 // 9.4: the neighbour that is nearest to left + above - corner; the first of equals, in this order.
-int paeth(int left, int above, int corner) {
+int nearest(int left, int above, int corner) {
   const int far_left = std::abs(above - corner), far_above = std::abs(left - corner);
   const int far_corner = std::abs(left + above - 2 * corner);
   if (far_left <= far_above && far_left <= far_corner) return left;
@@ -146,7 +146,7 @@ void scalar::unfilter(uint8_t filter, uint8_t* row, const uint8_t* above, size_t
   for (size_t i = 0; i < bytes; ++i) {
     const int left = i < before ? 0 : row[i - before], over = above[i];
     const int corner = i < before ? 0 : above[i - before];
-    const int guesses[] = {0, left, over, (left + over) / 2, paeth(left, over, corner)};
+    const int guesses[] = {0, left, over, (left + over) / 2, nearest(left, over, corner)};
     row[i] = static_cast<uint8_t>(row[i] + guesses[filter]);
   }
 }

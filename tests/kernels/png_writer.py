@@ -106,6 +106,6 @@ def _filtered(
     )
     a, b, c = (it.astype(np.int32) for it in (left, over, corner))
     distances = np.stack([abs(b - c), abs(a - c), abs(a + b - 2 * c)])
-    paeth = np.choose(distances.argmin(0), [a, b, c])
-    guess = [np.zeros_like(a), a, b, (a + b) // 2, paeth][name]
+    nearest = np.choose(distances.argmin(0), [a, b, c])
+    guess = [np.zeros_like(a), a, b, (a + b) // 2, nearest][name]
     return (row - guess).astype(np.uint8).tobytes()

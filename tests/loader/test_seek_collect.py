@@ -173,7 +173,7 @@ def test_what_has_no_index_is_remembered(copy, encode, make_image):
         "library": 2,
         "refused": 0,
         "scaled": 0,
-        "png": 0,
+        "png": 2,
     }
     collector = auto._engine.seek.collector
     assert collector.count == 42  # the PNG is none of ours
