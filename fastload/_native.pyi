@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 OK: Final = 0
 """The sample is ready."""
 FOREIGN: Final = 1
-"""Readable, but not for the native decoder (PNG, CMYK, a damaged JPEG, …).
+"""Readable, but not for the native decoders (WebP, CMYK, a damaged JPEG, …).
 
 Give its pixels with `Job.set_pixels`.
 """
@@ -177,8 +177,8 @@ def decode(data: bytes, scale: int = 1) -> NDArray[np.uint8]:
     """
 
 def image_header(data: Any) -> tuple[int, bool, int, int, int]:
-    """Of the encoded image in a bytes-like object: (status, own, height, width, components). own:
-    OK, and the own decoder covers it by its header.
+    """Of the encoded image in a bytes-like object: (status, own, height, width, components). A PNG
+    that the own decoder takes is OK too. own: a JPEG that the own decoder covers by its header.
     """
 
 def image_pixels(
@@ -494,6 +494,18 @@ def parquet_page(
     damaged, OSError.
     """
 
+def png_refusal(data: bytes) -> str:
+    """Why the own decoder leaves a PNG to Pillow, by its chunks; "" where it takes it.
+
+    Checksums and rows are not looked at.
+    """
+
+def png_decode(data: bytes, top: int, left: int, height: int, width: int) -> NDArray[np.uint8]:
+    """A region of a PNG, [height, width, 3], as Pillow converts it to RGB.
+
+    Raises ValueError for what is left to Pillow, and for a region that leaves the image.
+    """
+
 def read_seek_log(path: str, start: int) -> tuple[int, int, NDArray[np.int64]]:
     """A `Collector`'s log from byte `start` on (0: from its first record): the writer's `names`,
     the byte behind the last good record, and int64 [K, 6]: row, bytes of the image, offset and size
@@ -661,7 +673,8 @@ class Pool:
         """How many JPEGs were decoded "indexed" (by seek index), "whole" (own decoder, from the
         scan's start), by the "library" (libjpeg-turbo). Besides the way taken: "refused" counts
         indexes that did not fit, "scaled" images that were decoded at 1/2, 1/4 or 1/8 of their
-        size. What the GPU decodes is "indexed"; what it flags, the CPU counts once more.
+        size. What the GPU decodes is "indexed"; what it flags, the CPU counts once more. How many
+        PNGs: "png".
         """
 
     def stats(self) -> dict[str, tuple[int, int, int]]:
@@ -928,6 +941,12 @@ class Job:
     def set_size(self, sample: int, height: int, width: int) -> None:
         """This sample's pixels will come by `set_pixels`, behind the next run, which passes over
         it: it is OK, and of this size.
+        """
+
+    @property
+    def jpegs(self) -> NDArray[np.uint8]:
+        """[N]: whether a sample is OK and no PNG, so that it can be decoded at a part of its size;
+        raw pixels may be among them.
         """
 
     @property

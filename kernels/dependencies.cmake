@@ -1,7 +1,7 @@
-# libjpeg-turbo, Highway and xxHash (header only): fastload_jpeg, fastload_highway, fastload_xxhash. Each is the system's,
-# or built from third_party/. Pixels do not depend on the choice: docs/internals/jpeg.md.
+# libjpeg-turbo, libdeflate, Highway and xxHash (header only): fastload_jpeg, fastload_libdeflate, fastload_highway,
+# fastload_xxhash. Each is the system's, or built from third_party/. Pixels do not depend on the choice: docs/internals/jpeg.md.
 
-set(FASTLOAD_BUNDLED AUTO CACHE STRING "libjpeg-turbo, Highway, xxHash from third_party/: AUTO (each that the system lacks), ON or OFF")
+set(FASTLOAD_BUNDLED AUTO CACHE STRING "libjpeg-turbo, libdeflate, Highway, xxHash from third_party/: AUTO (each that the system lacks), ON or OFF")
 set_property(CACHE FASTLOAD_BUNDLED PROPERTY STRINGS AUTO ON OFF)
 include(third_party/third_party.cmake)
 
@@ -63,4 +63,22 @@ if(fastload_bundle_xxhash)
 else()
   add_library(fastload_xxhash INTERFACE)
   target_include_directories(fastload_xxhash SYSTEM INTERFACE "${XXHASH_INCLUDE_DIR}")
+endif()
+
+# A few files: built from third_party/ unless that is forbidden, so that no other module's copy stands in for it.
+if(FASTLOAD_BUNDLED STREQUAL "OFF")
+  find_path(LIBDEFLATE_INCLUDE_DIR libdeflate.h)
+  find_library(LIBDEFLATE_LIBRARY deflate)
+  if(LIBDEFLATE_INCLUDE_DIR AND LIBDEFLATE_LIBRARY)
+    set(fastload_deflate_found TRUE)
+  endif()
+endif()
+fastload_bundle(fastload_bundle_deflate "${fastload_deflate_found}"
+  "libdeflate not found; on Debian or Ubuntu: apt install libdeflate-dev")
+if(fastload_bundle_deflate)
+  fastload_add_libdeflate()
+else()
+  add_library(fastload_libdeflate INTERFACE)
+  target_include_directories(fastload_libdeflate SYSTEM INTERFACE "${LIBDEFLATE_INCLUDE_DIR}")
+  target_link_libraries(fastload_libdeflate INTERFACE "${LIBDEFLATE_LIBRARY}")
 endif()

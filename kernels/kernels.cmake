@@ -59,6 +59,10 @@ set(fastload_kernels
   kernels/pixels/store.cpp
   kernels/pixels/tuned.cpp
   kernels/pixels/weights.cpp
+  kernels/png/decode.cpp
+  kernels/png/expand.cpp
+  kernels/png/layout.cpp
+  kernels/png/unfilter.cpp
   kernels/simd/targets.cpp
 )
 
@@ -81,6 +85,7 @@ set(fastload_engine
   kernels/engine/job.cpp
   kernels/engine/job_end.cpp
   kernels/engine/lent.cpp
+  kernels/engine/look.cpp
   kernels/engine/packed.cpp
   kernels/engine/pool.cpp
   kernels/engine/pool_stats.cpp

@@ -27,6 +27,10 @@ KEEP = {
     "libjpeg-turbo": """
         CMakeLists.txt LICENSE.md README.ijg cmakescripts/* release/*.in src/*.c src/*.h src/*.in
         simd/CMakeLists.txt simd/jsimd.h simd/arm/* simd/nasm/* simd/x86_64/*""",
+    "libdeflate": """
+        COPYING common_defs.h libdeflate.h lib/adler32.c lib/crc32* lib/deflate_decompress.c
+        lib/decompress_template.h lib/deflate_constants.h lib/utils.c lib/zlib_decompress.c
+        lib/zlib_constants.h lib/lib_common.h lib/cpu_features_common.h lib/arm/* lib/x86/*""",
     "highway": "LICENSE LICENSE-BSD3 hwy/*.h hwy/targets.cc hwy/abort.cc hwy/per_target.cc",
     "xxhash": "LICENSE xxhash.h",
 }
@@ -34,6 +38,7 @@ LEAVE = {
     "libjpeg-turbo": """
         src/md5/* src/tj* src/turbojpeg* src/?jpeg*.c src/jpegtran.c src/rd* src/wr[bgjpt]* src/cd*
         src/*test.c src/example.c src/transupp.* simd/arm/aarch32/* cmakescripts/t*""",
+    "libdeflate": "lib/*/matchfinder_impl.h",
     "highway": "hwy/contrib/* hwy/tests/* hwy/examples/* hwy/ops/wasm* hwy/ops/loong*",
     "xxhash": "",
 }

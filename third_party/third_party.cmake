@@ -67,6 +67,19 @@ macro(fastload_add_highway)
   set_target_properties(fastload_highway PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden)
 endmacro()
 
+# Only what unpacks, and checksums: it chooses its vector code at run time.
+macro(fastload_add_libdeflate)
+  fastload_unpack(libdeflate fastload_deflate_source)
+  add_library(fastload_libdeflate STATIC
+    "${fastload_deflate_source}/lib/adler32.c" "${fastload_deflate_source}/lib/crc32.c"
+    "${fastload_deflate_source}/lib/deflate_decompress.c" "${fastload_deflate_source}/lib/utils.c"
+    "${fastload_deflate_source}/lib/zlib_decompress.c"
+    "${fastload_deflate_source}/lib/arm/cpu_features.c" "${fastload_deflate_source}/lib/x86/cpu_features.c")
+  target_include_directories(fastload_libdeflate SYSTEM PUBLIC "${fastload_deflate_source}")
+  target_compile_options(fastload_libdeflate PRIVATE -O2 -w)
+  set_target_properties(fastload_libdeflate PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden)
+endmacro()
+
 macro(fastload_add_xxhash)
   fastload_unpack(xxhash fastload_xxhash_source)
   add_library(fastload_xxhash INTERFACE)

@@ -79,13 +79,14 @@ def tars(folder: str, out: Path) -> None:
     with_class.unlink()
 
 
-def small_pngs(folder: str, out: Path, most: int = 1000) -> str:
-    """The images, 96 px long, as PNGs in the same classes."""
+def pngs(folder: str, out: Path, longest: int | None, most: int = 1000) -> str:
+    """The images as PNGs in the same classes, at most `longest` px long."""
     for path, label in _spread(folder, most):
         with Image.open(path) as image:
-            small = image.convert("RGB")
-            small.thumbnail((SMALL, SMALL))
-            small.save(_place(out, label, f"{Path(path).stem}.png"))
+            pixels = image.convert("RGB")
+            if longest is not None:
+                pixels.thumbnail((longest, longest))
+            pixels.save(_place(out, label, f"{Path(path).stem}.png"))
     return str(out)
 
 

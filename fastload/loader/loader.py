@@ -268,10 +268,10 @@ class DataLoader(BaseLoader[T_co]):
         return explaining.stats(self)
 
     def decodes(self) -> dict[str, int]:
-        """How JPEGs were decoded since the loader was made: "indexed" (only the tiles under the
-        crop), "whole" (from the first tile on), "library" (libjpeg-turbo). Besides: "refused"
+        """How images were decoded since the loader was made. JPEGs: "indexed" (only the tiles under
+        the crop), "whole" (from the first tile on), "library" (libjpeg-turbo). Besides: "refused"
         counts seek indexes that did not fit their file, "scaled" images that decode_scale="fast"
-        decoded at less than their size.
+        decoded at less than their size. "png": by the own decoder of PNGs. Pillow's are not here.
         """
         return self._engine.ways() if self._engine else {}
 

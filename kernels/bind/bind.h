@@ -38,6 +38,7 @@ void bind_lists(nb::module_& m);
 void bind_files(nb::module_& m);
 void bind_pool(nb::module_& m);
 void bind_parquet(nb::module_& m);
+void bind_png(nb::module_& m);
 void bind_room(nb::module_& m);
 void bind_job(nb::module_& m);
 void bind_jpeg(nb::module_& m);

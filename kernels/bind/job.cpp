@@ -151,6 +151,14 @@ void set_size(PyJob& self, int64_t n, int height, int width) {
   it.late = true;
 }
 
+nb::object jpegs(PyJob& self) {
+  self.job->check_idle("Job.jpegs");
+  std::vector<uint8_t> out(self.job->size());
+  for (size_t n = 0; n < out.size(); ++n)
+    out[n] = self.job->sample(n).status == kOk && !self.job->sample(n).png;
+  return to_numpy<uint8_t, 1>(out, {out.size()});
+}
+
 nb::object late(PyJob& self) {
   self.job->check_idle("Job.late");
   std::vector<uint8_t> out(self.job->size());
@@ -227,6 +235,7 @@ void bind_job(nb::module_& m) {
       .def("payload", &payload, "sample"_a, alone)
       .def("set_pixels", &set_pixels, "sample"_a, "pixels"_a.noconvert(), "scale"_a = 1, alone)
       .def("set_size", &set_size, "sample"_a, "height"_a, "width"_a, alone)
+      .def_prop_ro("jpegs", &jpegs, alone)
       .def_prop_ro("late", &late, alone)
       .def("put_aside", &put_aside, "which"_a.noconvert(), alone)
       .def("run", &run, "pictures"_a, alone);

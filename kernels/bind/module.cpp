@@ -37,6 +37,7 @@ NB_MODULE(_native, m) {
   bind_lists(m);
   bind_pool(m);
   bind_parquet(m);
+  bind_png(m);
   bind_records(m);
   bind_room(m);
   bind_job(m);

@@ -1,5 +1,6 @@
 // One encoded image to pixels, for fastload.image. The GIL is given up; whoever calls keeps the
 // bytes as they are meanwhile.
+#include "engine/look.h"
 #include "engine/single.h"
 
 #include <nanobind/stl/optional.h>
@@ -28,7 +29,8 @@ std::tuple<int, bool, int, int, int> header_of(const nb::object& data) {
   const Buffered held(data);
   const nb::gil_scoped_release unlocked;
   thread_local jpeg::Frame frame;
-  const Header header = probe(held.bytes());
+  thread_local png::Layout layout;
+  const Header header = fl::header_of(held.bytes(), layout);
   const bool own = header.status == kOk && jpeg::parse_frame(held.bytes(), frame).empty() &&
                    frame.height == header.height && frame.width == header.width;
   return {header.status, own, header.height, header.width, header.components};
@@ -63,7 +65,8 @@ nb::object pixels_of(const nb::object& data, int scale, const Ints4& crop,
                      Seeking& seeking) {
   const std::string where = "image_pixels";
   const Buffered held(data);
-  const Header header = probe(held.bytes());
+  png::Layout layout;
+  const Header header = fl::header_of(held.bytes(), layout);
   if (header.status != kOk) throw std::invalid_argument(where + ": " + header.why);
   const Single single = single_of(scale, crop, size, box, window, flip, filter, order);
   check_single(single, header.height, header.width, where);

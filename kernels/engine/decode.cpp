@@ -66,7 +66,9 @@ jpeg::Decoded decode_in_order(const Seekable& image, const Region& region, Worke
   return out;
 }
 
-jpeg::Decoded decode_jpeg(Sample& sample, const Region& region, int scale, Worker& worker) {
+namespace {
+
+jpeg::Decoded decode_by_any(Sample& sample, const Region& region, int scale, Worker& worker) {
   if (scale != 1) worker.stats.count(Way::kScaled);
   const auto bytes = sample.encoded.bytes();
   const jpeg::Frame& frame = worker.frame;
@@ -93,6 +95,25 @@ jpeg::Decoded decode_jpeg(Sample& sample, const Region& region, int scale, Worke
   const auto ask = [&worker](size_t needed) { worker.ask(needed); };
   return jpeg::decode_region(bytes, sample.height, sample.width, region, worker.decoded, scale,
                              ask);
+}
+
+}  // namespace
+
+std::string decode_jpeg(Sample& sample, const Region& region, int scale, Worker& worker,
+                        Image& image) {
+  worker.ask(static_cast<size_t>(region.height) * region.width * kChannels);
+  jpeg::Decoded decoded = decode_by_any(sample, region, scale, worker);
+  image = decoded.image;
+  return decoded.ok() ? "" : "jpeg: " + decoded.error;
+}
+
+std::string decode_png(Bytes bytes, const Region& region, int scale, Worker& worker, Image& image) {
+  if (scale != 1) return "png: has no smaller sizes to decode at";
+  const auto ask = [&worker](size_t needed) { worker.ask(needed); };
+  png::Decoded decoded = png::decode(bytes, region, worker.png, ask);
+  image = decoded.image;
+  if (decoded.ok()) worker.stats.count(Way::kPng);
+  return decoded.ok() ? "" : "png: " + decoded.error;
 }
 
 }  // namespace fl

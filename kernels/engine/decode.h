@@ -1,8 +1,9 @@
-// Which decoder a sample's region comes from: the own one, by the seek index where there is one;
-// else libjpeg-turbo.
+// Which decoder a sample's region comes from. Of a JPEG: the own one, by the seek index where there
+// is one; else libjpeg-turbo.
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "engine/sample.h"
@@ -30,8 +31,13 @@ Index decode_by_index(const Seekable& image, const Region& region, Worker& worke
 jpeg::Decoded decode_in_order(const Seekable& image, const Region& region, Worker& worker,
                               std::vector<uint8_t>* made);
 
-// Needs a sample that `fetch` found OK. All ways give the same pixels; the error is
-// libjpeg-turbo's. At 1/scale of its size, of which the region is px.
-jpeg::Decoded decode_jpeg(Sample& sample, const Region& region, int scale, Worker& worker);
+// Both need what `look` found OK, and fill `image` with exactly the region, which is px of
+// the image at 1/scale of its size. Not empty: why Pillow is to be asked for it.
+
+// All ways give the same pixels; the reason is libjpeg-turbo's.
+std::string decode_jpeg(Sample& sample, const Region& region, int scale, Worker& worker,
+                        Image& image);
+
+std::string decode_png(Bytes bytes, const Region& region, int scale, Worker& worker, Image& image);
 
 }  // namespace fl

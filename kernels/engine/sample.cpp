@@ -6,23 +6,15 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <exception>
 #include <utility>
 
 #include "base/error.h"
-#include "base/hash.h"
 #include "engine/decode.h"
+#include "engine/look.h"
 
 namespace fl {
 namespace {
-
-void end(Sample& sample, Status status, std::string why, int code = 0) {
-  sample.status = status;
-  sample.code = code;
-  sample.message = std::move(why);
-}
 
 // What is being handled becomes the sample's status; its text may find no memory either.
 void fail(Sample& sample) noexcept {
@@ -31,7 +23,7 @@ void fail(Sample& sample) noexcept {
   } catch (const FileError& error) {
     try {
       // Whoever asks knows the path.
-      end(sample, kFailed, "cannot be read (" + error.why + ")",
+      sample.end(kFailed, "cannot be read (" + error.why + ")",
           error.code == 0 ? EIO : error.code);
     } catch (const std::bad_alloc&) {
       out_of_memory(sample);
@@ -40,17 +32,11 @@ void fail(Sample& sample) noexcept {
     out_of_memory(sample);
   } catch (const std::exception& error) {
     try {
-      end(sample, kFailed, error.what());
+      sample.end(kFailed, error.what());
     } catch (const std::bad_alloc&) {
       out_of_memory(sample);
     }
   }
-}
-
-std::string hex(uint64_t value) {
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(value));
-  return text;
 }
 
 // The file is large: it is read when its turn comes, and no two of a batch at once.
@@ -78,20 +64,6 @@ void read_seek(Sample& sample, const Origin& origin, BufferList& buffers) {
   }
 }
 
-void look(Sample& sample, bool check) {
-  const auto bytes = sample.encoded.bytes();
-  if (check) sample.hash = xxh3(bytes);
-  if (check && *sample.hash != sample.checksum)
-    return end(
-        sample, kFailed,
-        "checksum mismatch (got " + hex(*sample.hash) + ", want " + hex(sample.checksum) + ")",
-        EIO);
-  Header header = probe(bytes);
-  sample.height = header.height;
-  sample.width = header.width;
-  end(sample, header.status, std::move(header.why));
-}
-
 std::string by(int height, int width) {
   return std::to_string(height) + "x" + std::to_string(width);
 }
@@ -101,7 +73,7 @@ void look_raw(Sample& sample, const Origin& origin) {
   sample.rows = origin.files.get();
   sample.height = sample.raw_height;
   sample.width = sample.raw_width;
-  end(sample, kOk, {});
+  sample.end(kOk, {});
 }
 
 // The region of an image of raw rows: whole rows are read, since they lie together.
@@ -120,9 +92,9 @@ Image raw_rows(const Sample& sample, const Region& region, Scratch& scratch) {
 // (jpeg/certain.h).
 Region seen(const Sample& sample, const Region& region, Worker& worker) {
   const bool encoded = sample.pixels.data == nullptr && sample.rows == nullptr;
-  if (!region.empty() || !encoded ||
-      jpeg::parse_frame(sample.encoded.bytes(), worker.frame).empty())
-    return region;
+  if (!region.empty() || !encoded) return region;
+  if (sample.png) return {0, 0, 1, 1};
+  if (jpeg::parse_frame(sample.encoded.bytes(), worker.frame).empty()) return region;
   return {0, 0, 1, 1};
 }
 
@@ -156,11 +128,10 @@ bool source(Sample& sample, const Region& wanted, int scale, Worker& worker, Ima
     image = raw_rows(sample, region, worker.decoded);
     return true;
   }
-  worker.ask(static_cast<size_t>(area(region)) * kChannels);
-  jpeg::Decoded decoded = decode_jpeg(sample, region, scale, worker);
-  image = decoded.image;
-  if (!decoded.ok()) end(sample, kForeign, "jpeg: " + decoded.error);
-  return decoded.ok();
+  const std::string why = sample.png ? decode_png(sample.encoded.bytes(), region, scale, worker, image)
+                                     : decode_jpeg(sample, region, scale, worker, image);
+  if (!why.empty()) sample.end(kForeign, why);
+  return why.empty();
 }
 
 // The smallest region that holds what every plan needs.
@@ -250,6 +221,12 @@ void make(Sample& sample, std::span<const Picture> pictures, Worker& worker) {
 
 }  // namespace
 
+void Sample::end(Status to, std::string why, int error) {
+  status = to;
+  code = error;
+  message = std::move(why);
+}
+
 void out_of_memory(Sample& sample) noexcept {
   sample.status = kFailed;
   sample.message = "out of memory";  // short: every string has room for that
@@ -261,7 +238,7 @@ void fetch(Sample& sample, const Origin& origin, BufferList& buffers, Worker& wo
     if (sample.raw_height > 0) return look_raw(sample, origin);
     Stopwatch watch(worker.stats);
     sample.encoded = read(*origin.files, sample.location, buffers);
-    look(sample, origin.check);
+    look(sample, origin.check, worker);
     if (sample.status == kOk) read_seek(sample, origin, buffers);
     watch.lap(Stage::kRead);
   } catch (const Later&) {
@@ -280,7 +257,7 @@ void fetch_as_said(Sample& sample, const Origin& origin, BufferList& buffers,
             got_width = std::exchange(sample.width, width);
   if (sample.status != kOk || (got_height == height && got_width == width)) return;
   try {
-    end(sample, kFailed,
+    sample.end(kFailed,
         "is " + by(got_height, got_width) + " px, and its row says " + by(height, width));
   } catch (const std::bad_alloc&) {
     out_of_memory(sample);

@@ -43,9 +43,12 @@ struct Sample {
   bool stored = false;
   bool aside = false;   // somebody else makes it: `run` passes over it
   bool late = false;    // its size is known, and its pixels come after this run
+  bool png = false;     // its bytes are a PNG's; where it is OK, else a JPEG's
   std::string message;  // not OK: why
   // Of a file that could not be read: errno (EIO where the system gave none); ENOMEM; else 0
   int code = 0;
+
+  void end(Status to, std::string why, int error = 0);
 };
 
 // Where one picture of every sample of a batch goes.

@@ -25,6 +25,11 @@ jpeg::Decoded decode_own(Bytes bytes, const Region& region, Seeking& seeking, Wo
 
 jpeg::Decoded decode(Bytes bytes, const Header& header, int scale, const Region& region,
                      bool library, Seeking& seeking, Worker& worker) {
+  if (png::is_png(bytes)) {
+    jpeg::Decoded out;
+    out.error = decode_png(bytes, region, scale, worker, out.image);
+    return out;
+  }
   worker.ask(static_cast<size_t>(region.height) * region.width * kChannels);
   std::string why = jpeg::parse_frame(bytes, worker.frame);
   const bool same = worker.frame.height == header.height && worker.frame.width == header.width;

@@ -15,12 +15,12 @@ enum class Stage { kRead, kDecode, kResize, kAugment, kStore };
 constexpr int kStages = 5;
 constexpr const char* kStageNames[kStages] = {"read", "decode", "resize", "augment", "store"};
 
-// How a JPEG's region was decoded: by its seek index; by the own decoder from the scan's start; by
-// libjpeg-turbo. Besides the way taken: refused, an index that lied; scaled, decoded at a half, a
-// quarter or an eighth of the size.
-enum class Way { kIndexed, kWhole, kLibrary, kRefused, kScaled };
-constexpr int kWays = 5;
-constexpr const char* kWayNames[kWays] = {"indexed", "whole", "library", "refused", "scaled"};
+// How an image's region was decoded. A JPEG: by its seek index; by the own decoder from the scan's
+// start; by libjpeg-turbo. Besides the way taken: refused, an index that lied; scaled, decoded at a
+// half, a quarter or an eighth of the size. Or it was a PNG.
+enum class Way { kIndexed, kWhole, kLibrary, kRefused, kScaled, kPng };
+constexpr int kWays = 6;
+constexpr const char* kWayNames[kWays] = {"indexed", "whole", "library", "refused", "scaled", "png"};
 
 // One cache line per thread, so that counting does not slow the neighbours
 struct alignas(64) StageStats {

@@ -9,6 +9,7 @@
 #include "engine/stats.h"
 #include "jpeg/region.h"
 #include "pixels/resize.h"
+#include "png/decode.h"
 
 namespace fl {
 
@@ -19,6 +20,7 @@ struct Worker {
   jpeg::Frame frame;
   jpeg::Workspace jpeg;
   jpeg::SeekNotes notes;
+  png::Workspace png;
   Scratch pixels;  // the cropped image, before STORE
   augment::Workspace augment;
   cpu::CropScratch passes;
@@ -44,8 +46,8 @@ struct Worker {
   }
 
   size_t held() const {
-    return decoded.capacity() + jpeg.held() + notes.held() + passes.held() + pixels.capacity() +
-           augment.held();
+    return decoded.capacity() + jpeg.held() + notes.held() + png.held() + passes.held() +
+           pixels.capacity() + augment.held();
   }
 
  private:
@@ -53,6 +55,7 @@ struct Worker {
     decoded.trim(keep);
     jpeg.trim(keep);
     notes.trim(keep);
+    png.trim(keep);
     passes.trim(keep);
     pixels.trim(keep);
     augment.trim(keep);

@@ -90,6 +90,21 @@ void write_pages(const fs::path& folder) {
   write(folder, "indices", {2, 9, 0, 0}, {3, 3, 0x88, 0xC6, 0xFA, 2, 5});
 }
 
+// Rows of each filter, and the chunks of an image of one red pixel.
+void write_pngs(const fs::path& folder) {
+  for (uint8_t kind = 0; kind < 14; ++kind)
+    for (const uint8_t how : {1, 3})
+      write(folder, "rows-" + std::to_string(kind) + "-" + std::to_string(how),
+            {how, kind, 8, 9, 1, 2, 3, 3}, {4, 200, 3, 90, 1, 17, 2, 255, 0, 128, 5});
+  const Data chunks{0, 0, 0, 13, 'I', 'H', 'D', 'R', 0, 0, 0, 1, 0, 0, 0, 1, 8, 2, 0, 0, 0,
+                    0, 0, 0, 0,                              // its checksum is made
+                    0, 0, 0, 1,  'i', 'C', 'C', 'P', 0, 0, 0, 0, 0,
+                    0, 0, 0, 15, 'I', 'D', 'A', 'T', 0x78, 1, 1, 4, 0, 0xFB, 0xFF, 0, 255, 0, 0,
+                    4, 0, 1, 0,  0, 0, 0, 0,
+                    0, 0, 0, 0,  'I', 'E', 'N', 'D', 0, 0, 0, 0};
+  write(folder, "chunks", {0, 0, 0, 0, 0, 0, 0, 0}, chunks);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -99,11 +114,12 @@ int main(int count, char** arguments) {
   }
   const fs::path folder = arguments[1];
   for (const char* target :
-       {"parse", "verdict", "transcode", "region", "index", "device", "augment", "page"})
+       {"parse", "verdict", "transcode", "region", "index", "device", "augment", "page", "png"})
     fs::create_directories(folder / target);
   write_files(folder);
   write_indexes(folder / "index");
   write_programs(folder / "augment");
   write_pages(folder / "page");
+  write_pngs(folder / "png");
   return 0;
 }

@@ -1,4 +1,4 @@
-// Headers of the formats that are not decoded natively: only enough to know size and name.
+// Headers of the other formats: only enough to know size and name.
 //
 // Sizes are wanted before anything is decoded, to draw crops and to ask for memory. A header that
 // lies is found out later by Pillow, which decodes these.

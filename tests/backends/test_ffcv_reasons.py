@@ -21,7 +21,14 @@ def test_explain_and_counters(cells, beton):
     ours, _ = pair(beton(cells), CROPS, num_workers=2)
     assert ours.explain().splitlines()[0] == "backend ffcv, 2 threads, device cpu"
     assert len(list(ours)) == 4
-    assert ours.decodes() == {"indexed": 0, "whole": 7, "library": 0, "refused": 0, "scaled": 0}
+    assert ours.decodes() == {
+        "indexed": 0,
+        "whole": 7,
+        "library": 0,
+        "refused": 0,
+        "scaled": 0,
+        "png": 0,
+    }
     assert ours.stats()["stages"]["store"]["samples"] == 13
 
 

@@ -48,6 +48,7 @@ def test_killed_in_the_middle_of_an_epoch(tools, data, workers):
         "library": 0,
         "refused": 0,
         "scaled": 0,
+        "png": 0,
     }
     assert stored(data) == kept - 1
     del loader

@@ -73,7 +73,14 @@ def test_a_full_disk(tools, data, tiny, monkeypatch):
         found = [pixels(auto) for _ in range(3)]
     assert found == [pixels(off) for _ in range(3)]
     assert len(said) == 1
-    assert auto.decodes() == {"indexed": 48, "whole": 24, "library": 0, "refused": 0, "scaled": 0}
+    assert auto.decodes() == {
+        "indexed": 48,
+        "whole": 24,
+        "library": 0,
+        "refused": 0,
+        "scaled": 0,
+        "png": 0,
+    }
     del auto
     (tiny / "other").unlink()
     assert epochs(data, 1)[2] == 0

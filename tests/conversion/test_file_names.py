@@ -52,6 +52,7 @@ def test_batches_are_those_of_plain_names_and_indexes_are_collected(odd, workers
         "library": 0,
         "refused": 0,
         "scaled": 0,
+        "png": 0,
     }
     _, again = epochs(root, 1, backend="native")  # by what was collected, from the cache
     assert again.decodes()["indexed"] == 6

@@ -38,7 +38,7 @@ def test_what_is_not_for_the_device_says_why(tmp_path):
     cases = [
         (plain, index, ""),
         (plain, b"", "no seek index"),
-        (encoded(scene(40, 50), "PNG"), index, "not to be decoded"),
+        (encoded(scene(40, 50), "BMP"), index, "not to be decoded"),
         (plain, index[:-1], "index refused: damaged"),
         (jpeg(scene(40, 50, 1)), index, "index refused: of a file of another size"),
         (

@@ -92,7 +92,7 @@ def test_foreign_samples_wait_for_pixels_and_the_rest_is_not_done_again(batch):
     job.wait_fetched()
     assert job.status.tolist() == [native.OK] * 3 + [native.FOREIGN] + [native.OK] * 8
     assert job.sizes[3].tolist() == [50, 60]
-    assert job.message(3) == "png: not a JPEG"
+    assert job.message(3) == "bmp: not a JPEG"
     out = np.zeros((12, 3, HEIGHT, WIDTH), np.float32)
     run(job, out)
     assert np.flatnonzero(job.status).tolist() == [3, 7]
@@ -203,7 +203,7 @@ def test_arrays_stay_alive_while_tasks_use_them_and_not_longer(tmp_path):
         pass  # a plain ndarray has no weak references
 
     pool = native.Pool(1)
-    job = fetch(pool, files(tmp_path, [encoded(noise(9, 8), "PNG")]))
+    job = fetch(pool, files(tmp_path, [encoded(noise(9, 8), "BMP")]))
     job.wait_fetched()
     pixels, out = (
         noise(50, 60).view(Memory),

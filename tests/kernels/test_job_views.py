@@ -112,7 +112,7 @@ def pool():
 
 def test_pixels_that_are_given_serve_every_picture(tmp_path, pool):
     pixels = noise(33, 44)
-    source = files(tmp_path, [encoded(pixels, "PNG")])
+    source = files(tmp_path, [encoded(pixels, "BMP")])
     job = fetch(pool, source)
     job.wait_fetched()
     assert job.status.tolist() == [native.FOREIGN]
@@ -137,7 +137,7 @@ def test_a_scan_that_breaks_leaves_the_sample_to_be_done_again(tmp_path, pool):
     job.set_pixels(0, pixels)
     found = run(job, PICTURES[:3])
     for which, out in zip(PICTURES[:3], found, strict=True):
-        again = fetch(pool, files(tmp_path, [encoded(pixels, "PNG")]))
+        again = fetch(pool, files(tmp_path, [encoded(pixels, "BMP")]))
         again.wait_fetched()
         again.set_pixels(0, pixels)
         np.testing.assert_array_equal(out, run(again, [which])[0])

@@ -141,4 +141,5 @@ def test_a_job_counts_scaled_images_and_their_ways(tmp_path, progressive):
         "refused": 0,
         way: 3,
         "scaled": 2,
+        "png": 0,
     }

@@ -89,12 +89,12 @@ def test_jpegs_and_raw_pixels_of_a_file(path, make_image, encode):
 
 def test_what_is_foreign_is_redone_by_the_job(path, make_image, encode):
     pixels = make_image(40, 31, 0)
-    png = encode(pixels, "PNG")
-    lent = Lent(path, [png], [(40, 31)])
+    bmp = encode(pixels, "BMP")
+    lent = Lent(path, [bmp], [(40, 31)])
     lent.run()
     assert lent.make(0) == _native.FOREIGN
     lent.job.wait_done()
-    assert lent.job.payload(0) == png
+    assert lent.job.payload(0) == bmp
     assert lent.job.sizes.tolist() == [[40, 31]]
     lent.job.set_pixels(0, pixels)
     lent.run()

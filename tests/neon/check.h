@@ -75,7 +75,7 @@ class Check {
   uint64_t digest_ = 0xCBF29CE484222325;  // FNV-1a
 };
 
-void check_resize(), check_crop(), check_store(), check_mix();
+void check_resize(), check_crop(), check_store(), check_mix(), check_filters();
 void check_idct(), check_upsampling(), check_colour();
 void check_coefficients(), check_regions();
 void check_augment(), check_programs();

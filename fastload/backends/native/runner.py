@@ -131,9 +131,9 @@ class Runner:
         trouble = Trouble(self.plan.on_error, work)
         batch = DrawnBatch(self, job, work, trouble)
         job.wait_fetched()
-        jpegs = job.status == _native.OK
+        encoded_ok, jpegs = job.status == _native.OK, job.jpegs.astype(np.bool_)
         _, bad = batch.through_pillow()
-        bad += foreign.too_large(self.plan.source, work, job.sizes, jpegs)
+        bad += foreign.too_large(self.plan.source, work, job.sizes, encoded_ok)
         bad.sort(key=operator.itemgetter(0))
         work, encoded = mending.mended(job, self.plan, work, bad, trouble)
         sizes = job.sizes
