@@ -40,7 +40,7 @@ def targets() -> list[str]:
     """Instruction sets that this machine can run, best first (Highway's names)."""
 
 def versions() -> dict[str, str]:
-    """Compiler, libjpeg-turbo, Highway, xxHash and CUDA versions the extension was built with."""
+    """Versions of compiler, libjpeg-turbo, Highway, xxHash, libdeflate and CUDA that it has."""
 
 def philox(counter: Sequence[int], key: Sequence[int]) -> list[int]:
     """Philox4x32-10 (Salmon et al. 2011): four 32-bit words in, four out."""

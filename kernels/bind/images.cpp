@@ -17,6 +17,7 @@
 #include "engine/sample.h"
 #include "gpu/cuda/store.h"
 #include "jpeg/turbo.h"
+#include "png/decode.h"
 #include "simd/targets.h"
 
 namespace fl::bind {
@@ -139,6 +140,7 @@ nb::dict versions() {
   out["libjpeg-turbo"] = jpeg::turbo_version();
   out["highway"] = cpu::highway_version();
   out["xxhash"] = xxhash_version();
+  out["libdeflate"] = png::libdeflate_version();
   out["cuda"] = cuda_version();
   return out;
 }

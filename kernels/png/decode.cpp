@@ -123,6 +123,8 @@ std::string passes_of(const Layout& layout, const Region& region, const uint8_t*
 
 }  // namespace
 
+const char* libdeflate_version() { return LIBDEFLATE_VERSION_STRING; }
+
 void FreeUnpacker::operator()(libdeflate_decompressor* unpacker) const noexcept {
   libdeflate_free_decompressor(unpacker);
 }

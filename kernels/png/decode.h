@@ -16,6 +16,8 @@ struct libdeflate_decompressor;
 
 namespace fl::png {
 
+const char* libdeflate_version();
+
 struct FreeUnpacker {
   void operator()(libdeflate_decompressor* unpacker) const noexcept;
 };

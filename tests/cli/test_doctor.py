@@ -89,6 +89,7 @@ def test_json_is_one_document_and_agrees_with_the_modules():
         "libjpeg-turbo",
         "highway",
         "xxhash",
+        "libdeflate",
         "cuda",
     }
     assert found["system"]["cores"]["usable"] >= 1
