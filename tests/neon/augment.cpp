@@ -79,6 +79,13 @@ void arguments(Random& random, Instruction& it, int height, int width) {
       for (int n = 0; n < 2; ++n) a[n] = random.one_in(8) ? kMaxBoxRadius : random.real(0, 9);
       a[2] = random.between(1, 3);
       return;
+    case Code::kBorder:
+      a[0] = random.between(0, 3);
+      a[3] = random.between(1, height);
+      a[4] = random.between(1, width);
+      a[1] = random.between(0, height - static_cast<int>(a[3]));
+      a[2] = random.between(0, width - static_cast<int>(a[4]));
+      return;
     case Code::kAdd:
     case Code::kMix:
     case Code::kBlend:
