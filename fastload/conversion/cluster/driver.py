@@ -50,6 +50,7 @@ class Driver:
     counted: dict[str, list[int]] = field(default_factory=dict)  # images, bytes of its unit so far
     at: dict[str, int] = field(default_factory=dict)  # the sample that a careful worker is at
     failures: dict[str, int] = field(default_factory=dict)
+    retired: set[str] = field(default_factory=set)
 
     def run(self, units: int) -> dict[int, Written]:
         """Make all units. Raises ConversionError."""
@@ -93,6 +94,7 @@ class Driver:
         elif event.kind == fleet.FAILED and mine:
             self._failed(event)
         elif event.kind == fleet.GONE:
+            self.retired.discard(worker)
             self._gone(worker, mine, str(event.said.get("error", "ended")))
             return
         elif mine:  # it was stopped
@@ -180,8 +182,8 @@ class Driver:
     def _retire(self, worker: str) -> None:
         self.say(f"worker {worker}: failed {FAILURES} times in a row; it is given nothing more")
         self.leases.forgive(worker)
-        alive = [each for each in self.has if each != worker] + self.idle
-        if not alive:
+        self.retired.add(worker)
+        if len(self.retired) >= self.fleet.size:
             raise ConversionError(
                 f"{self.job.where}: all workers fail, the last one: {self.spread.lost[-1]}; mend "
                 "that, and go on with --resume"

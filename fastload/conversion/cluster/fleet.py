@@ -50,6 +50,10 @@ class Fleet(Protocol):
     def name(self) -> str:
         """What --on calls it."""
 
+    @property
+    def size(self) -> int:
+        """How many workers there are, or are being started."""
+
     def begin(self, recipe: Recipe, units: int) -> None:
         """Start workers, at most one for each unit. Raises ConversionError."""
 

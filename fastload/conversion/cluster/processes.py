@@ -85,6 +85,10 @@ class Processes:
         self.begun = self.stillborn = 0
         self.waiting: deque[Event] = deque()
 
+    @property
+    def size(self) -> int:
+        return len(self.children)
+
     def begin(self, recipe: Recipe, units: int) -> None:
         self.recipe = recipe.text()
         for _ in range(min(self.count, units)):

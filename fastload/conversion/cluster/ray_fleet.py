@@ -97,6 +97,10 @@ class Ray:
         self.begun = self.stillborn = 0
         self.ours = False
 
+    @property
+    def size(self) -> int:
+        return len(self.actors)
+
     def begin(self, recipe: Recipe, units: int) -> None:
         ray, self.recipe = self.ray, recipe
         recipe.text()  # its options are plain values

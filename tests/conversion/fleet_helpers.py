@@ -1,0 +1,71 @@
+"""Workers of a fleet that are forks of the test: a new Python takes seconds to import torch. And
+ones that die, hang or fail at a given unit.
+"""
+
+import os
+import signal
+import time
+import warnings
+
+from fastload.conversion.cluster import worker as workers
+from fastload.conversion.cluster.processes import Child, Processes
+
+
+def forked(name, act=lambda name, order: None):
+    """A worker that does `act` before each unit."""
+    down, up = os.pipe(), os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of a fork where there are threads
+        pid = os.fork()
+    if pid == 0:
+        try:
+            os.close(down[1])
+            os.close(up[0])
+            real = workers.made
+
+            def made(recipe, order, tell, stop):
+                if said := act(name, order):
+                    return said
+                return real(recipe, order, tell, stop)
+
+            workers.made = made
+            workers.Worker(os.fdopen(down[0], "rb"), os.fdopen(up[1], "wb")).run()
+        finally:
+            os._exit(1)
+    os.close(down[0])
+    os.close(up[1])
+    to, of = os.fdopen(down[1], "wb"), os.fdopen(up[0], "rb")
+    return Child(name, pid, to, of, lambda: os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+
+
+def fleet(count=2, act=lambda name, order: None):
+    return Processes(count, lambda name: forked(name, act))
+
+
+def die(number, *names):
+    """Workers of these names (all of them, if none is given) end at unit `number`."""
+
+    def act(name, order):
+        if order.number == number and (not names or name in names):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return act
+
+
+def hang(number, *names):
+    def act(name, order):
+        if order.number == number and name in names:
+            time.sleep(60)
+
+    return act
+
+
+def fail(*names):
+    """Workers of these names can write nothing."""
+
+    def act(name, order):
+        if name in names:
+            return workers.failed(OSError(28, "No space left on device"), typed=False)
+        return None
+
+    return act
