@@ -11,7 +11,11 @@ from fastload.conversion.cluster import worker as workers
 from fastload.conversion.cluster.processes import Child, Processes
 
 
-def forked(name, act=lambda name, order: None):
+def nothing(name, order):
+    """What a worker does before a unit, unless told otherwise."""
+
+
+def forked(name, act=nothing):
     """A worker that does `act` before each unit."""
     down, up = os.pipe(), os.pipe()
     with warnings.catch_warnings():
@@ -38,7 +42,7 @@ def forked(name, act=lambda name, order: None):
     return Child(name, pid, to, of, lambda: os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 
 
-def fleet(count=2, act=lambda name, order: None):
+def fleet(count=2, act=nothing):
     return Processes(count, lambda name: forked(name, act))
 
 
