@@ -5,9 +5,10 @@ import signal
 
 import pytest
 
-from fastload.conversion import job
-from fastload.conversion.cluster import leases, processes, recipe, worker
+from fastload.conversion import distributed, job
+from fastload.conversion.cluster import driver, leases, processes, recipe, worker
 from fastload.conversion.cluster.engines import fleet_of, slurm_tasks
+from fastload.conversion.cluster.leases import Held
 from fastload.errors import ConversionError, UsageError
 
 from .fleet_helpers import die, fail, fleet, forked, hang
@@ -20,11 +21,10 @@ def tmp_path(in_memory):
     return in_memory
 
 
-def spread(source, out, workers=None, lines=None, lease=leases.LEASE, **options):
+def spread(source, out, workers=None, lines=None, slow=leases.SLOW, **options):
     """A conversion on a fleet: its summary."""
     how = job.Options(**{"shard_bytes": 3000, **options})
-    said = lines.append if lines is not None else lambda line: None
-    on = job.On(workers or fleet(), said, lease)
+    on = job.On(workers or fleet(), (lines if lines is not None else []).append, slow=slow)
     return job.run(job.prepare(str(source), str(out), how), on=on)
 
 
@@ -72,7 +72,7 @@ def test_a_sample_that_kills_every_worker_is_named(tools, small, tmp_path, monke
                 os.kill(os.getpid(), signal.SIGSEGV)
             return read(sample)
 
-        monkeypatch.setattr(type(opened.reader), "read", lambda self, sample: kills(sample))
+        monkeypatch.setattr(type(opened.reader), "read", lambda _, sample: kills(sample))
         return real(made_by, number, **more)
 
     monkeypatch.setattr(worker, "unit", deadly)
@@ -83,12 +83,19 @@ def test_a_sample_that_kills_every_worker_is_named(tools, small, tmp_path, monke
     assert not (tmp_path / "out").exists()
 
 
-def test_a_worker_that_hangs_loses_its_unit_to_another(tools, small, tmp_path):
+def test_a_worker_that_hangs_loses_its_unit_to_another(tools, small, tmp_path, monkeypatch):
+    """Its lease is over when all else is made; when that is: test_leases.py."""
     lines = []
-    summary = spread(small, tmp_path / "out", fleet(2, hang(0, "0")), lines, lease=0.3)
+
+    def over(self, now):
+        late = self._ended and not self._returned and set(self._held) == {0}
+        return [Held(0, "0")] if late and "0" in self.holders(0) else []
+
+    monkeypatch.setattr(driver.Leases, "expired", over)
+    summary = spread(small, tmp_path / "out", fleet(2, hang(0, "0")), lines, slow=float("inf"))
     assert found(tools, tmp_path / "out") == whole(tools, small, tmp_path)
-    if summary.spread.doubled == 0:  # else the other one has made it before that
-        assert lines == ["worker 0 said nothing for 0 s and was ended at part 0; it is made again"]
+    assert summary.spread.doubled == 0
+    assert lines == ["worker 0 said nothing for 120 s and was ended at part 0; it is made again"]
 
 
 def test_a_slow_worker_does_not_hold_up_the_end(tools, small, tmp_path):
@@ -131,11 +138,11 @@ def test_resume_goes_on_with_what_workers_had_put_there(tools, small, tmp_path):
     out = tmp_path / "out"
 
     def killed():
-        from fastload.conversion.cluster import driver
+        def die(self, event, now):
+            if event.number >= 2:
+                os.kill(os.getpid(), signal.SIGKILL)
 
-        driver.Driver._made = lambda self, event, now: (
-            os.kill(os.getpid(), signal.SIGKILL) if event.number >= 2 else None
-        )
+        driver.Driver._made = die
         spread(small, out)
 
     assert tools.in_child(killed) == -signal.SIGKILL
@@ -147,8 +154,6 @@ def test_resume_goes_on_with_what_workers_had_put_there(tools, small, tmp_path):
 
 
 def test_a_worker_that_an_earlier_run_has_left_can_change_nothing(tools, small, tmp_path):
-    from fastload.conversion import distributed
-
     out = tmp_path / "out"
     old = distributed.begin(str(small), str(out), shard_bytes=3000)
     tools.convert(small, out, shard_bytes=4000)
@@ -159,8 +164,6 @@ def test_a_worker_that_an_earlier_run_has_left_can_change_nothing(tools, small, 
 
 
 def test_a_source_that_is_another_one_there_is_refused(tools, small, tmp_path):
-    from fastload.conversion import distributed
-
     made_by = distributed.begin(str(small), str(tmp_path / "out"), shard_bytes=3000)
     (small / "dog" / "8.JPEG").write_bytes(tools.encode(9, 8))
     with pytest.raises(ConversionError, match="is not what the conversion began with"):

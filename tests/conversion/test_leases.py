@@ -94,34 +94,43 @@ def test_of_two_that_make_a_unit_one_may_be_lost(counts):
     assert table.made(Held(0, "b"), 9.0)
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5)), max_size=80), st.integers(0, 12))
-def test_whatever_happens_each_unit_is_made_exactly_once(steps, units):
-    """Workers take, end, hang and fail in any order; then they work on."""
-    table, has, made, now = Leases(range(units), lease=5), dict[str, int](), list[int](), 0.0
+class Crew:
+    """Workers that take units and make them, or do not."""
 
-    def step(name, what):
-        if name not in has:
-            number = table.take(name, now)
+    def __init__(self, units):
+        self.table, self.now = Leases(range(units), lease=5), 0.0
+        self.has, self.made = dict[str, int](), list[int]()
+
+    def step(self, name, what):
+        """what: 0 to 2 makes its unit, 3 fails, 4 goes on, 5 hangs."""
+        self.now += 1.0
+        for held in self.table.expired(self.now):  # such a worker may still end
+            self.table.lost(held)
+        if name not in self.has:
+            number = self.table.take(name, self.now)
             if number is not None:
-                has[name] = number
-        elif what <= 2:
-            number = has.pop(name)
-            if table.made(Held(number, name), now):
-                made.append(number)
-        elif what == 3:
-            table.lost(Held(has.pop(name), name))
+                self.has[name] = number
         elif what == 4:
-            table.sign(Held(has[name], name), now)
+            self.table.sign(Held(self.has[name], name), self.now)
+        elif what < 4:
+            held = Held(self.has.pop(name), name)
+            if what == 3:
+                self.table.lost(held)
+            elif self.table.made(held, self.now):
+                self.made.append(held.number)
 
-    for who, what in steps:
-        now += 1.0
-        step(str(who), what)
-        for held in table.expired(now):  # such a worker may still end
-            table.lost(held)
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 5)), max_size=80),
+    st.integers(0, 12),
+)
+def test_whatever_happens_each_unit_is_made_exactly_once(steps, units):
+    crew = Crew(units)
+    for name, what in steps:
+        crew.step(name, what)
     for _ in range(4 * (units + 4)):
-        now += 1.0
-        for name in "0123":
-            step(name, 0)
-    assert table.all_made
-    assert sorted(made) == list(range(units))
+        for name in "abcd":
+            crew.step(name, 0)
+    assert crew.table.all_made
+    assert sorted(crew.made) == list(range(units))
