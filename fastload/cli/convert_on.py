@@ -5,6 +5,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from fastload.cli.output import emit, log, put, table
+from fastload.errors import UsageError
 
 if TYPE_CHECKING:
     from fastload.conversion.cluster.report import Spread
@@ -35,7 +36,13 @@ def emit_script(prepared: "Job", tasks: int, json_to: str | None) -> None:
     """Make the target ready, and print what submits the array job."""
     from fastload.conversion import distributed
     from fastload.conversion.cluster.slurm import script
+    from fastload.remote.urls import is_url
 
+    if is_url(prepared.origin.target if prepared.origin else ""):
+        raise UsageError(
+            f"{prepared.where}: --on slurm writes to a folder that all tasks share (got a URL); "
+            "give one, or take --on ray"
+        )
     recipe = distributed.begin_job(prepared)
     text = script(recipe, tasks, resuming(sys.argv[1:]), os.getcwd())
     result = {

@@ -39,7 +39,7 @@ class Recipe:
         >>> from fastload.conversion import distributed
         >>> recipe = distributed.begin("train", "spread", shard_bytes=2000)
         >>> recipe.units
-        4
+        8
     """
 
     source: str
