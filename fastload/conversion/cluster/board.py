@@ -58,7 +58,7 @@ class Board:
                 if _name(FIRST, number) not in names and self._lease(FIRST, number, 0):
                     return number
             begun = [each for each in map(self._lease_of, left) if each]
-            if all(each["tries"] >= leases.TRIES for each in begun):
+            if len(begun) == len(left) and all(map(self._is_given_up, begun)):
                 return None
             for each in begun:
                 if self._takes(each):
@@ -80,13 +80,16 @@ class Board:
         except (OSError, ValueError, LookupError, TypeError):
             return None
 
+    def _is_given_up(self, each: Json) -> bool:
+        """Whether it has failed so often that it is left to the last step."""
+        return each["silent"] > self.lease and each["tries"] + 1 >= leases.TRIES
+
     def _takes(self, each: Json) -> bool:
         """Whether it takes a unit that another worker has: one that is silent, or slow."""
         number = each["number"]
         if each["silent"] > self.lease:
-            return each["tries"] + 1 < leases.TRIES and self._lease(
-                FIRST, number, each["tries"] + 1, over=True
-            )
+            given_up = self._is_given_up(each)
+            return not given_up and self._lease(FIRST, number, each["tries"] + 1, over=True)
         slow = leases.SLOW * statistics.median(self.times) if self.times else float("inf")
         return each["alone"] and each["for"] > slow and self._lease(SECOND, number, 0)
 
