@@ -5,8 +5,8 @@ clock are not.
 
 A worker makes a unit in the time that its speed gives, dies, hangs, or is slow. The driver handles
 one event after the other, each in the time that it takes here, which is measured. Network and store
-are what the assumptions say. `tests/benchmarks/test_simulate.py` compares the model with real
-processes.
+are what the assumptions say. `python -m benchmarks.conversion.simulate_real` compares the model with
+real processes.
 """
 
 import heapq
@@ -20,8 +20,6 @@ from collections import deque
 from dataclasses import asdict, dataclass
 
 from fastload.conversion.cluster.leases import LEASE, Held, Leases
-
-TICK = 5.0  # s between two looks at the leases, in the simulation
 
 
 @dataclass(frozen=True)
@@ -42,6 +40,7 @@ class Assumed:
     store_units_per_s: float = 400.0  # shards that the store takes per second, of all workers
     driver: float = 0.004  # s of the driver for each unit: its files are moved, the journal synced
     lease: float = LEASE
+    tick: float = 5.0  # s between two looks at the leases; the driver looks more often
     seed: int = 0
 
 
@@ -93,7 +92,7 @@ class Simulation:
         for worker in range(self.a.workers):
             self.at(0.0, "ready", worker)
             self._lives(worker, 0.0)
-        self.at(TICK, "tick", -1)
+        self.at(self.a.tick, "tick", -1)
         now = 0.0
         while not self.leases.all_made:
             now, _, what, worker = heapq.heappop(self.events)
@@ -178,7 +177,7 @@ class Simulation:
             self._ready(self.idle.popleft(), now)
             if len(self.idle) == before:
                 break
-        self.at(now + TICK, "tick", -1)
+        self.at(now + self.a.tick, "tick", -1)
 
     def _summary(self, now: float) -> Found:
         found, a = self.found, self.a

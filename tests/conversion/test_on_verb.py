@@ -6,7 +6,9 @@ import sys
 import pytest
 
 from fastload import cli
-from fastload.conversion.cluster import engines
+from fastload.conversion import job
+from fastload.conversion.cluster import engines, ray_fleet, spreading
+from fastload.errors import ConversionError
 
 from .fleet_helpers import die, fleet
 
@@ -20,7 +22,7 @@ def tmp_path(in_memory):
 def fastload(monkeypatch, capsys):
     """Run a command, its workers forks: exit code, stdout, stderr."""
     monkeypatch.setattr(cli, "VERBS", ("convert",))
-    monkeypatch.setattr(engines, "fleet_of", lambda on, workers: fleet(2, die(1, "0")))
+    monkeypatch.setattr(engines, "fleet_of", lambda *_: fleet(2, die(1, "0")))
 
     def run(*arguments):
         monkeypatch.setattr("sys.argv", ["fastload", "convert", *map(str, arguments)])
@@ -86,4 +88,27 @@ def test_without_ray_it_says_what_to_do(monkeypatch, small, tmp_path, capsys):
     err = capsys.readouterr().err
     assert "--on ray: needs Ray, which is not installed" in err
     assert "pip install 'fastload-torch[ray]', on every machine, or take --on processes" in err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_head_that_does_not_answer_is_one_line(small, tmp_path, monkeypatch):
+    class Dead:
+        exceptions = None
+
+        @staticmethod
+        def is_initialized():
+            return False
+
+        @staticmethod
+        def init(**_):
+            raise ConnectionError("ray client connection timeout")
+
+    monkeypatch.setattr(ray_fleet, "import_ray", lambda: Dead)
+    on = spreading.On(ray_fleet.Ray("ray://nowhere:1"))
+    with pytest.raises(ConversionError) as error:
+        job.run(job.prepare(str(small), str(tmp_path / "out"), job.Options()), on=on)
+    assert str(error.value) == (
+        "--on ray://nowhere:1: no cluster answers (ray client connection timeout); see `ray "
+        "status` there, or take --on processes"
+    )
     assert not (tmp_path / "out").exists()

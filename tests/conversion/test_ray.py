@@ -6,7 +6,6 @@ import os
 import pytest
 
 from fastload.conversion import job
-from fastload.errors import ConversionError
 
 from .format_helpers import convert, found
 
@@ -65,28 +64,3 @@ def test_actors_give_the_same_bytes_and_may_be_killed(ray, tools, small, tmp_pat
     assert killed == [None]
     assert "ended (" in lines[0]
     assert lines[0].endswith("it is made again")
-
-
-def test_a_head_that_does_not_answer_is_one_line(small, tmp_path, monkeypatch):
-    from fastload.conversion.cluster import ray_fleet
-
-    class Dead:
-        exceptions = None
-
-        @staticmethod
-        def is_initialized():
-            return False
-
-        @staticmethod
-        def init(**_):
-            raise ConnectionError("ray client connection timeout")
-
-    monkeypatch.setattr(ray_fleet, "import_ray", lambda: Dead)
-    on = job.On(ray_fleet.Ray("ray://nowhere:1"))
-    with pytest.raises(ConversionError) as error:
-        job.run(job.prepare(str(small), str(tmp_path / "out"), job.Options()), on=on)
-    assert str(error.value) == (
-        "--on ray://nowhere:1: no cluster answers (ray client connection timeout); see `ray "
-        "status` there, or take --on processes"
-    )
-    assert not (tmp_path / "out").exists()
