@@ -4,8 +4,7 @@ clock are not.
     python -m benchmarks.conversion.simulate [WORKERS] [IMAGES]
 
 A worker makes a unit in the time that its speed gives, dies, hangs, or is slow. The driver handles
-one event after the other, each in the time that it takes here, which is measured. Network and store
-are what the assumptions say. `python -m benchmarks.conversion.simulate_real` compares the model with
+one unit after the other. Its time, the network and the store are what the assumptions say. `python -m benchmarks.conversion.simulate_real` compares the model with
 real processes.
 """
 

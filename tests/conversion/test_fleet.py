@@ -80,7 +80,10 @@ def test_a_sample_that_kills_every_worker_is_named(tools, small, tmp_path, monke
         spread(small, tmp_path / "out")
     assert f"has failed on {leases.TRIES} workers, the last at {bad}: worker" in str(error.value)
     assert "was killed by SIGTERM; leave that sample out" in str(error.value)
-    assert not (tmp_path / "out").exists()
+    # What the others had made is kept
+    monkeypatch.undo()
+    assert convert(tools, small, tmp_path / "out", "shards", resume=True).resumed > 0
+    assert found(tools, tmp_path / "out") == whole(tools, small, tmp_path)
 
 
 def test_a_worker_that_hangs_loses_its_unit_to_another(tools, small, tmp_path, monkeypatch):

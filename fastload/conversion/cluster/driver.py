@@ -91,7 +91,7 @@ class Driver:
         if event.kind == fleet.MADE:
             self.failures.pop(worker, None)
             self._made(event, now)
-        elif event.kind == fleet.FAILED and mine:
+        elif event.kind == fleet.FAILED and (mine or event.said.get("typed")):
             self._failed(event)
         elif event.kind == fleet.GONE:
             self.retired.discard(worker)
@@ -134,17 +134,14 @@ class Driver:
 
     def _made(self, event: Event, now: float) -> None:
         number, worker = event.number, event.worker
-        if not self.leases.made(Held(number, worker), now):
+        part = self._taken(number, event.said) if self.leases.wants(number) else None
+        if part is None:
+            if self.leases.wants(number):  # its machine has another folder, or other versions
+                self._lost(Held(number, worker), "has put nothing whole into the shared folder")
             self._uncount(worker)
             return
         others = [other for other, (unit, _) in self.has.items() if unit == number]
-        part = self._taken(number, event.said)
-        if part is None:
-            raise ConversionError(
-                f"{self.job.where}: part {number} of worker {worker} is not there, or not of this "
-                "job; see whether all machines have the same folders and versions; go on with "
-                "--resume"
-            )
+        self.leases.made(Held(number, worker), now)
         self.counted.pop(worker, None)
         if fails(self.job, part.bad):
             self.failing = True

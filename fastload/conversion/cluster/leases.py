@@ -110,6 +110,10 @@ class Leases:
         self._tries.pop(number, None)
         return True
 
+    def wants(self, number: int) -> bool:
+        """Whether it is still to be made."""
+        return number in self._held or number in self._returned
+
     def lost(self, held: Held, *, counts: bool = True) -> int:
         """The worker makes it no more; how often that unit has failed.
 

@@ -69,7 +69,13 @@ def start(name: str) -> Child:
     )
     if process.stdin is None or process.stdout is None:
         raise ConversionError("workers: a process was started without pipes; try again")
-    return Child(name, process.pid, process.stdin, process.stdout, lambda: process.wait(PATIENCE))
+
+    def wait() -> int:
+        with contextlib.suppress(subprocess.TimeoutExpired):  # it hangs in a file system
+            return process.wait(PATIENCE)
+        return -signal.SIGKILL
+
+    return Child(name, process.pid, process.stdin, process.stdout, wait)
 
 
 class Processes:

@@ -9,7 +9,7 @@ from typing import Any
 
 from fastload.conversion.cluster import fleet
 from fastload.conversion.cluster.fleet import Event, Order
-from fastload.conversion.cluster.recipe import Recipe
+from fastload.conversion.cluster.recipe import Recipe, opened
 from fastload.conversion.cluster.worker import made
 from fastload.conversion.workers import Stop
 from fastload.errors import ConversionError, UsageError
@@ -42,6 +42,7 @@ class Maker:
         self.done: Json = {}
 
     def host(self) -> str:
+        opened(self.recipe)  # which may take minutes, and is no part of a unit
         return socket.gethostname()
 
     def make(self, order: Order) -> Json:

@@ -85,7 +85,11 @@ def spread_parts(
                 Leases(left, on.lease, on.slow), on.spread,
             )  # fmt: skip
             driver.failing = fails(job, [bad for part in done.values() for bad in part.bad])
-            made = driver.run(len(left))
+            try:
+                made = driver.run(len(left))
+            except BaseException:
+                note.hold.strange = note.hold.keep  # what was noted stays, for --resume
+                raise
     everything = {**done, **made}
     return [everything[number] for number in range(job.plan.shards)]
 

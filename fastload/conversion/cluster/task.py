@@ -12,7 +12,7 @@ import time
 
 from fastload.conversion.cluster import drop, leases
 from fastload.conversion.cluster.board import Board
-from fastload.conversion.cluster.recipe import parse_recipe
+from fastload.conversion.cluster.recipe import opened, parse_recipe
 from fastload.conversion.cluster.unit import unit
 from fastload.errors import ConversionError, FastloadError
 
@@ -31,6 +31,7 @@ def make_units(path: str, first: int = 0, lease: float = leases.LEASE) -> int:
                 f"{path}: holds no {drop.RECIPE} that fastload has written ({error}); begin with "
                 "fastload convert --on slurm"
             ) from error
+        opened(recipe)  # which may take minutes, and is no part of a unit
         board = Board(folder, recipe.units, worker, first, lease)
         while (number := board.take()) is not None:
             begin = time.monotonic()

@@ -104,6 +104,8 @@ def _scratch(made_by: Recipe) -> Iterator[Folder]:
     killed are removed first.
     """
     root = os.path.abspath(made_by.options.scratch or cache.path("converting"))
+    if cache.inside(os.path.join(root, "x")):
+        cache.make(root).close()
     os.makedirs(root, exist_ok=True)
     with store_units.own_folder(root, f"{made_by.job}-{secrets.token_hex(8)}") as folder:
         yield folder

@@ -16,7 +16,7 @@ from typing import IO
 
 from fastload.conversion.cluster import fleet
 from fastload.conversion.cluster.fleet import Order
-from fastload.conversion.cluster.recipe import Recipe, parse_recipe
+from fastload.conversion.cluster.recipe import Recipe, opened, parse_recipe
 from fastload.conversion.cluster.unit import unit
 from fastload.conversion.workers import Stop, StoppedError
 from fastload.errors import FastloadError, StoreError
@@ -86,6 +86,10 @@ class Worker:
         """Until the other end is closed."""
         threading.Thread(target=self._listen, daemon=True).start()
         recipe = parse_recipe(self.orders.get()["recipe"])
+        try:
+            opened(recipe)  # which may take minutes, and is no part of a unit
+        except (FastloadError, OSError) as error:
+            self.say(failed(error, typed=not isinstance(error, StoreError)))
         self.say({"kind": fleet.READY})
         while True:
             order = Order(**self.orders.get()["make"])
