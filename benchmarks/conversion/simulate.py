@@ -4,8 +4,8 @@ clock are not.
     python -m benchmarks.conversion.simulate [WORKERS] [IMAGES]
 
 A worker makes a unit in the time that its speed gives, dies, hangs, or is slow. The driver handles
-one unit after the other. Its time, the network and the store are what the assumptions say. `python -m benchmarks.conversion.simulate_real` compares the model with
-real processes.
+one unit after the other. Its time, the network and the store are what the assumptions say.
+`python -m benchmarks.conversion.simulate_real` compares the model with real processes.
 """
 
 import heapq

@@ -32,8 +32,9 @@ SLEEP, SLOWER = 0.5, 10.0  # s of a unit; how much slower worker 0 is
 KILLED_AT = 2.0  # s after the start: worker 1 dies
 
 
-def write_images(folder: Path) -> None:
-    for number in range(IMAGES):
+def write_images(folder: Path, count: int) -> None:
+    """Small JPEGs in two classes."""
+    for number in range(count):
         pixels = np.random.default_rng(number).integers(0, 256, (24, 25, 3), np.uint8)
         out = io.BytesIO()
         Image.fromarray(pixels).save(out, "JPEG", quality=90)
@@ -107,7 +108,7 @@ def main() -> None:
     repetitions = int(sys.argv[1]) if len(sys.argv) > 1 else 3
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        write_images(root / "in")
+        write_images(root / "in", IMAGES)
         units, unit_s = alone(root)
         took = [real(root, f"out{number}") for number in range(repetitions)]
     model, median = predicted(units, unit_s), statistics.median(took)

@@ -97,7 +97,10 @@ class Driver:
             self.retired.discard(worker)
             self._gone(worker, mine, str(event.said.get("error", "ended")))
             return
+        elif event.kind == fleet.FAILED:  # before it was ready, which it says next
+            return
         elif mine:  # it was stopped
+            self._uncount(worker)
             self.leases.lost(Held(mine[0], worker), counts=False)
         if self.failures.get(worker, 0) < FAILURES:
             self.idle.append(worker)
