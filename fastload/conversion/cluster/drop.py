@@ -12,6 +12,7 @@ earlier run has left finds its folder gone, and can change nothing.
 """
 
 import contextlib
+import errno
 import json
 import os
 import re
@@ -30,6 +31,7 @@ from fastload.spec import Json
 from fastload.system import limits
 
 MODE = 0o700
+TRIES = 5  # to remove a folder that somebody still writes into
 PART, RECIPE = Inner("part.json"), Inner("recipe.json")
 MADE = re.compile(r"[0-9]{6,}")
 
@@ -44,7 +46,14 @@ def make(hold: Hold) -> Folder:
 def clear(hold: Hold) -> None:
     """Remove those that are there, with all that lies in them. Raises OSError."""
     for name in drops(hold):
-        hold.at.remove_tree(name)
+        for left in reversed(range(TRIES)):
+            try:
+                hold.at.remove_tree(name)
+                break
+            except OSError as error:
+                # A worker that is left over was just writing there
+                if error.errno not in (errno.ENOTEMPTY, errno.ENOENT) or not left:
+                    raise
 
 
 def drops(hold: Hold) -> list[Inner]:
@@ -136,7 +145,9 @@ def adopt(hold: Hold, drop: Folder, number: int, said: Json) -> Written | None:
                 _move(folder, hold.into, name)
     except (LookupError, TypeError, ValueError, AttributeError, FileNotFoundError):
         return None
-    drop.remove_tree(name_of(number))
+    # A second worker may put its own copy there at this moment; the drop goes as a whole
+    with contextlib.suppress(OSError):
+        drop.remove_tree(name_of(number))
     return part
 
 
