@@ -130,14 +130,17 @@ class Simulation:
         self.at(max(now + self.a.upload, self.store_free), "made", worker)
 
     def _made(self, worker: int, now: float) -> None:
+        """The driver takes one unit after the other."""
+        self.at(self._drive(now, self.a.driver), "taken", worker)
+
+    def _taken(self, worker: int, now: float) -> None:
         number = self.has.pop(worker)
         others = self.leases.holders(number)
-        done = self._drive(now, self.a.driver)
         if self.leases.made(Held(number, str(worker)), now):
             for other in map(int, others):  # they are told to stop
                 if other != worker and self.has.pop(other, None) is not None:
-                    self._reborn(other, done, 0.0)
-        self.at(done, "ready", worker)
+                    self._reborn(other, now, 0.0)
+        self.at(now, "ready", worker)
 
     def _reborn(self, worker: int, now: float, after: float) -> None:
         self.life[worker] += 1

@@ -2,8 +2,10 @@
 ones that die, hang or fail at a given unit.
 """
 
+import contextlib
 import os
 import signal
+import stat
 import time
 import warnings
 
@@ -25,6 +27,7 @@ def forked(name, act=nothing):
         try:
             os.close(down[1])
             os.close(up[0])
+            close_folders()
             real = workers.made
 
             def made(recipe, order, tell, stop):
@@ -40,6 +43,14 @@ def forked(name, act=nothing):
     os.close(up[1])
     to, of = os.fdopen(down[1], "wb"), os.fdopen(up[0], "rb")
     return Child(name, pid, to, of, lambda: os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+
+
+def close_folders():
+    """A new Python would not have the driver's lock, which is on an open folder."""
+    for name in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):
+            if stat.S_ISDIR(os.fstat(int(name)).st_mode):
+                os.close(int(name))
 
 
 def fleet(count=2, act=nothing):
