@@ -18,7 +18,7 @@ def nothing(name, order):
 
 
 def forked(name, act=nothing):
-    """A worker that does `act` before each unit."""
+    """A worker that does `act` before each unit, and after it, without one, before it tells."""
     down, up = os.pipe(), os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of a fork where there are threads
@@ -33,7 +33,9 @@ def forked(name, act=nothing):
             def made(recipe, order, tell, stop):
                 if said := act(name, order):
                     return said
-                return real(recipe, order, tell, stop)
+                said = real(recipe, order, tell, stop)
+                act(name, None)
+                return said
 
             workers.made = made
             workers.Worker(os.fdopen(down[0], "rb"), os.fdopen(up[1], "wb")).run()
@@ -57,11 +59,21 @@ def fleet(count=2, act=nothing):
     return Processes(count, lambda name: forked(name, act))
 
 
+def die_untold(*names):
+    """Workers of these names have made their unit, and nobody knows."""
+
+    def act(name, order):
+        if order is None and name in names:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return act
+
+
 def die(number, *names):
     """Workers of these names (all of them, if none is given) end at unit `number`."""
 
     def act(name, order):
-        if order.number == number and (not names or name in names):
+        if order and order.number == number and (not names or name in names):
             os.kill(os.getpid(), signal.SIGKILL)
 
     return act
@@ -69,7 +81,7 @@ def die(number, *names):
 
 def hang(number, *names):
     def act(name, order):
-        if order.number == number and name in names:
+        if order and order.number == number and name in names:
             time.sleep(60)
 
     return act
@@ -79,7 +91,7 @@ def fail(*names):
     """Workers of these names can write nothing."""
 
     def act(name, order):
-        if name in names:
+        if order and name in names:
             return workers.failed(OSError(28, "No space left on device"), typed=False)
         return None
 

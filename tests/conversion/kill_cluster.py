@@ -51,8 +51,10 @@ class Evil:
         self.victims = {str(each) for each in draw.sample(range(WORKERS), draw.randint(1, 2))}
         self.after = draw.uniform(0, 0.15)
 
-    def act(self, name: str, order: fleet.Order) -> dict[str, Any] | None:
-        """What a worker does before a unit."""
+    def act(self, name: str, order: fleet.Order | None) -> dict[str, Any] | None:
+        """What a worker does before a unit, and without one after it, before it tells."""
+        if order is None:
+            return None
         time.sleep(SECONDS)
         mine = name in self.victims
         if self.kind == "worker" and mine and order.number >= self.number:

@@ -11,7 +11,7 @@ from fastload.conversion.cluster.engines import fleet_of, slurm_tasks
 from fastload.conversion.cluster.leases import Held
 from fastload.errors import ConversionError, UsageError
 
-from .fleet_helpers import die, fail, fleet, forked, hang
+from .fleet_helpers import die, die_untold, fail, fleet, forked, hang
 from .format_helpers import convert, found
 from .system_calls import out_of
 
@@ -56,6 +56,13 @@ def test_a_worker_that_is_killed_costs_its_unit_only(tools, small, tmp_path):
         "again"
         for name in "01"
     ]
+
+
+def test_a_unit_that_was_made_by_one_that_died_before_it_said_so(tools, small, tmp_path):
+    """The copy that lies there counts, and not the one that is made again."""
+    summary = spread(small, tmp_path / "out", fleet(2, die_untold("0", "1")))
+    assert found(tools, tmp_path / "out") == whole(tools, small, tmp_path)
+    assert summary.spread.again in (1, 2)
 
 
 def test_a_sample_that_kills_every_worker_is_named(tools, small, tmp_path, monkeypatch):

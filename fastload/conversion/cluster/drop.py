@@ -120,13 +120,20 @@ def finish(drop: Folder, folder: Folder, number: int, said: Json) -> bool:
 def found(drop: Folder, job: str) -> Iterator[tuple[int, Json]]:
     """The units of this job that lie there."""
     for name in sorted(filter(MADE.fullmatch, drop.names())):
-        with contextlib.suppress(OSError, ValueError, LookupError, TypeError, RecursionError):
-            with drop.folder(Inner(name)) as folder:
-                if folder.size(PART) > limits.RECORD:
-                    continue
-                said = json.loads(folder.read(PART))
-            if said["job"] == job and said["part"] == int(name):
-                yield int(name), said
+        if said := read(drop, int(name), job):
+            yield int(name), said
+
+
+def read(drop: Folder, number: int, job: str) -> Json | None:
+    """What is said of a unit by the worker whose copy lies there: another one's has other names."""
+    with contextlib.suppress(OSError, ValueError, LookupError, TypeError, RecursionError):
+        with drop.folder(name_of(number)) as folder:
+            if folder.size(PART) > limits.RECORD:
+                return None
+            said: Json = json.loads(folder.read(PART))
+        if said["job"] == job and said["part"] == number:
+            return said
+    return None
 
 
 def adopt(hold: Hold, drop: Folder, number: int, said: Json) -> Written | None:

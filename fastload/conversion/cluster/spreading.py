@@ -49,7 +49,8 @@ class Place(NamedTuple):
         """Raises OSError, LookupError, TypeError, ValueError."""
         if isinstance(self.hold, StoreHold):
             return store_units.adopt(self.hold, parts.unpack(said, self.hold.folder))
-        return drop.adopt(self.hold, self.drop, number, said) if self.drop else None
+        there = drop.read(self.drop, number, said["job"]) if self.drop else None
+        return drop.adopt(self.hold, self.drop, number, there) if self.drop and there else None
 
 
 @contextlib.contextmanager
