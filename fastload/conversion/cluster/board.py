@@ -82,7 +82,7 @@ class Board:
 
     def _is_given_up(self, each: Json) -> bool:
         """Whether it has failed so often that it is left to the last step."""
-        return each["silent"] > self.lease and each["tries"] + 1 >= leases.TRIES
+        return bool(each["silent"] > self.lease and each["tries"] + 1 >= leases.TRIES)
 
     def _takes(self, each: Json) -> bool:
         """Whether it takes a unit that another worker has: one that is silent, or slow."""
@@ -91,7 +91,7 @@ class Board:
             given_up = self._is_given_up(each)
             return not given_up and self._lease(FIRST, number, each["tries"] + 1, over=True)
         slow = leases.SLOW * statistics.median(self.times) if self.times else float("inf")
-        return each["alone"] and each["for"] > slow and self._lease(SECOND, number, 0)
+        return bool(each["alone"]) and each["for"] > slow and self._lease(SECOND, number, 0)
 
     def _lease(self, kind: str, number: int, tries: int, *, over: bool = False) -> bool:
         name, since = _name(kind, number), self._now()

@@ -18,8 +18,6 @@ from fastload.conversion.target import Hold
 from fastload.errors import ConversionError, UsageError
 from fastload.remote.urls import is_url, parse
 
-PATHS = ("root", "masks")  # of a choice
-
 
 @dataclass(frozen=True)
 class Recipe:
@@ -79,11 +77,10 @@ def recipe_of(job: Job) -> Recipe:
             "can open); convert without --on"
         )
     source, target, choice = job.origin
-    named = {name: _absolute(getattr(choice, name)) for name in PATHS}
     labels = _absolute(choice.labels) if choice.labelled else choice.labels
     return Recipe(
         _absolute(source) or "", _absolute(target) or "",
-        replace(choice, labels=labels, **named),
+        replace(choice, labels=labels, root=_absolute(choice.root), masks=_absolute(choice.masks)),
         replace(job.options, resume=False, overwrite=False, workers=1), job.plan.shards,
         digest(job),
     )  # fmt: skip
