@@ -1,6 +1,6 @@
 """What it costs to give the parts of a conversion to other processes.
 
-    python -m benchmarks.conversion.spread [IMAGES] [VARIANT …]
+    python -m benchmarks.conversion.spread [IMAGES] [REPETITIONS] [VARIANT …]
 
 Variants take turns: threads, processes, ray (where it is installed), two workers each. Every one
 ends with its files on the disk. `started` is the time until the first worker could be given a part,
@@ -21,7 +21,7 @@ from fastload.conversion import job
 from fastload.conversion.cluster.engines import fleet_of
 from fastload.conversion.cluster.fleet import Fleet
 
-WORKERS, REPETITIONS, SHARD = 2, 3, 1 << 20
+WORKERS, SHARD = 2, 1 << 20
 VARIANTS = ("threads", "processes", "ray")
 
 
@@ -54,12 +54,13 @@ def once(root: Path, variant: str, images: int) -> dict[str, float]:
 
 def main() -> None:
     images = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
-    variants = sys.argv[2:] or list(VARIANTS)
+    repetitions = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+    variants = sys.argv[3:] or list(VARIANTS)
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         write_images(root / "in", images)
         rows: dict[str, list[dict[str, float]]] = {variant: [] for variant in variants}
-        for _ in range(REPETITIONS):
+        for _ in range(repetitions):
             for variant in variants:
                 rows[variant].append(once(root, variant, images))
     for variant, found in rows.items():
