@@ -17,6 +17,7 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,6 @@ from typing import Any
 from fastload.conversion import job, journal
 from fastload.conversion.cluster import driver, fleet, worker
 from fastload.conversion.cluster.processes import Processes
-from fastload.errors import ConversionError
 from fastload.files.below import DirEntry, opened
 from tests.conversion.fleet_helpers import forked
 from tests.conversion.kill_release import contents, images
@@ -89,8 +89,8 @@ def killed(source: Path, out: Path, to: str, evil: Evil, **more: Any) -> int:
                 at_commit(evil.number)
             convert(source, out, to, evil, **more)
             status = 0
-        except ConversionError as error:
-            print(error, file=sys.stderr)
+        except Exception:  # noqa: BLE001  the status tells of it
+            traceback.print_exc()
         finally:
             os._exit(status)
     if evil.kind == "driver":

@@ -61,7 +61,7 @@ class Fleet(Protocol):
         """To a worker that is ready; one that has just ended says so by an event."""
 
     def stop(self, worker: str) -> None:
-        """It need not finish its unit; it is ready afterwards."""
+        """It need not finish its unit; it is ready afterwards, unless it has just ended."""
 
     def end(self, worker: str) -> None:
         """Kill it: it hangs. No event follows; another one takes its place."""

@@ -114,7 +114,8 @@ class Processes:
         child.tell({"make": order._asdict()})
 
     def stop(self, worker: str) -> None:
-        self.children[worker].tell({"stop": self.children[worker].number})
+        if child := self.children.get(worker):
+            child.tell({"stop": child.number})
 
     def end(self, worker: str) -> None:
         self._remove(self.children[worker])

@@ -139,7 +139,8 @@ class Ray:
         actor.look = actor.handle.look.remote(LOOK)
 
     def stop(self, worker: str) -> None:
-        self.actors[worker].handle.give_up.remote()
+        if actor := self.actors.get(worker):
+            actor.handle.give_up.remote()
 
     def end(self, worker: str) -> None:
         self._remove(self.actors[worker])
