@@ -89,7 +89,7 @@ def killed(source: Path, out: Path, to: str, evil: Evil, **more: Any) -> int:
                 at_commit(evil.number)
             convert(source, out, to, evil, **more)
             status = 0
-        except Exception:  # noqa: BLE001  the status tells of it
+        except Exception:
             traceback.print_exc()
         finally:
             os._exit(status)

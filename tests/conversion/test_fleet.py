@@ -34,7 +34,10 @@ def whole(tools, source, tmp_path, to="shards", **more):
     return found(tools, out)
 
 
-@pytest.mark.parametrize("to", ["shards", "webdataset", "parquet", "folder"])
+LONG = [pytest.param(to, marks=pytest.mark.long) for to in ("webdataset", "parquet")]
+
+
+@pytest.mark.parametrize("to", ["shards", *LONG, "folder"])
 def test_the_bytes_are_those_of_one_process(tools, small, tmp_path, to):
     out = out_of(tmp_path, to)
     summary = spread(small, out, to=to)
@@ -188,6 +191,11 @@ def test_workers_that_end_at_once_are_an_error(small, tmp_path):
 
     with pytest.raises(ConversionError, match="workers: 3 processes was killed by SIGKILL"):
         spread(small, tmp_path / "out", processes.Processes(2, stillborn))
+
+
+def test_a_worker_that_has_just_ended_need_not_be_stopped():
+    """Its end and another one's success may be known at the same moment."""
+    assert fleet().stop("0") is None
 
 
 def test_samples_of_a_program_cannot_be_spread(small, tmp_path):

@@ -120,7 +120,7 @@ class Crew:
                 self.made.append(held.number)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 5)), max_size=80),
     st.integers(0, 12),

@@ -11,6 +11,7 @@ from fastload.conversion.cluster.fleet import Event
 from fastload.conversion.workers import Stop
 from fastload.errors import ConversionError
 
+pytestmark = pytest.mark.long  # the server alone takes seconds
 SHARD = 128 << 10  # bytes
 PLAIN = {"shard_bytes": SHARD, "shuffle": 5, "workers": 2}  # as the fixture `shards`
 
