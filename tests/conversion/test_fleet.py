@@ -211,6 +211,6 @@ def test_what_on_says():
     assert slurm_tasks("slurm:7") == 7
     assert slurm_tasks("slurm", 4) == 4
     assert slurm_tasks("processes") is None
-    for wrong in ("proceses", "ray://", "slurm:0", "processes:-1"):
+    for wrong in ("process", "ray://", "slurm:0", "processes:-1"):
         with pytest.raises(UsageError, match="--on: got"):
             fleet_of(wrong)
