@@ -177,6 +177,7 @@ TOPICS = (
     Topic(
         "Targets of a conversion", "ConversionError",
         ("conversion/target", "conversion/stag", "conversion/parents", "conversion/job",
+         "conversion/preparing",
          "conversion/store_target", "conversion/store_writer",
          "conversion/journal", "conversion/finished", "conversion/beton_writer",
          "conversion/folder_writer", "conversion/parquet_writer", "conversion/beton_samples"),
@@ -191,6 +192,15 @@ TOPICS = (
          "conversion/seek_writer", "conversion/subset_columns"),
         "An option of `convert`, `filter`, `split` or `merge` has a value that makes no sense.",
         "Give a value of the form in the text. [convert.md](convert.md) has examples.",
+    ),
+    Topic(
+        "Conversions on many machines", "ConversionError",
+        ("conversion/cluster/", "conversion/distributed", "conversion/store_units",
+         "cli/convert_on"),
+        "A worker cannot see the same folders, has other versions, or ends again and again; or the "
+        "engine of `--on` is missing or does not answer.",
+        "Mend what the line names, and go on with `--resume`. "
+        "[guides/cluster.md](guides/cluster.md) says what workers need.",
     ),
     Topic(
         "Verify and repair", "ConversionError", ("conversion/verify", "conversion/repair"),

@@ -42,7 +42,8 @@ def convert(source: str, target: str, choice: "Choice", arguments: Json) -> None
     from fastload.conversion.interrupts import absorbed
 
     changed = arguments["shard_size"] != "256M"
-    refuse(**{"--shard-size": changed, "--scratch": arguments["scratch"] is not None})
+    given = {name: arguments[name] is not None for name in ("scratch", "on")}
+    refuse(**{"--shard-size": changed}, **{f"--{name}": there for name, there in given.items()})
     edits = Edits(
         **{
             name: arguments[name]

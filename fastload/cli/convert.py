@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fastload.cli import beton
+from fastload.cli import beton, convert_on
 from fastload.cli.convert_options import (
     ApplyExif,
     Check,
@@ -17,6 +17,7 @@ from fastload.cli.convert_options import (
     MaxSide,
     Mode,
     NoSeek,
+    On,
     OnError,
     Overwrite,
     Quality,
@@ -82,6 +83,7 @@ def convert(
     resume: Resume = False,
     scratch: Scratch = None,
     mode: Mode = "keep",
+    on: On = None,
     dry_run: DryRun = False,
     json_to: JsonTo = None,
 ) -> None:
@@ -108,16 +110,20 @@ def _convert(source: str, target: str, to: str, arguments: Json) -> None:
     from fastload.conversion.interrupts import absorbed
     from fastload.remote.urls import public
 
+    on, tasks = convert_on.engine(arguments["on"], arguments["workers"])
     prepared = job.prepare(source, target, _options(to, arguments), choice)
     if arguments["dry_run"]:
         emit_plan(prepared, arguments["json_to"])
+        return
+    if tasks is not None:
+        convert_on.emit_script(prepared, tasks, arguments["json_to"])
         return
     begin = time.perf_counter()
     with (
         interruptible(),
         meter("convert", len(prepared.reader), int(prepared.reader.sizes.sum())) as advance,
     ):
-        summary = job.run(prepared, advance, absorbed)
+        summary = job.run(prepared, advance, absorbed, on)
     emit_summary(public(target), summary, time.perf_counter() - begin, arguments["json_to"], to)
 
 

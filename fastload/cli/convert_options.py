@@ -133,6 +133,16 @@ Scratch = Annotated[
         "worker; default: the cache.",
     ),
 ]
+On = Annotated[
+    str | None,
+    typer.Option(
+        "--on",
+        metavar="processes[:N]|ray[://HEAD:PORT]|slurm[:N]",
+        autocompletion=words(lambda: ("processes", "ray", "slurm")),
+        help="Make shards by N processes, by a Ray cluster, or by N tasks of Slurm, whose script "
+        "is printed; default: threads.",
+    ),
+]
 Mode = Annotated[
     str,
     typer.Option(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from fastload.cli.convert_on import emit_workers, workers_json
 from fastload.cli.output import emit, log, table
 from fastload.errors import grouped
 
@@ -81,6 +82,8 @@ def emit_summary(
     for note in summary.notes:
         log.print(note, markup=False)
     log_bad(summary.bad, f"all are listed in {target}/{BAD}")
+    if summary.spread:
+        emit_workers(summary.spread, json_to)
 
 
 def summary_json(target: str, summary: "ConversionSummary", seconds: float) -> dict[str, object]:
@@ -97,6 +100,7 @@ def summary_json(target: str, summary: "ConversionSummary", seconds: float) -> d
         **seek_json(summary.seek, summary.bytes),
         "transcoding": asdict(summary.transcoding), "resumed": summary.resumed,
         "notes": summary.notes,
+        **(workers_json(summary.spread) if summary.spread else {}),
     }  # fmt: skip
 
 

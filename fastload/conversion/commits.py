@@ -25,6 +25,10 @@ UNFINISHED = Inner(TEMPORARY + INDEX)
 JOURNAL = Inner(TEMPORARY + "journal")  # what is done so far; docs/formats.md
 
 
+# Folders of units that other processes have made: conversion/cluster/drop.py
+DROP = TEMPORARY + "units-"
+
+
 LEFT = re.compile(re.escape(TEMPORARY) + r".*\.[0-9a-f]{16}\.new")  # of files that are replaced
 
 
@@ -154,7 +158,10 @@ def discard(folder: Folder) -> None:
         mine += [name for name in names if is_part(name)]
     # The mark goes last: a kill in between leaves it to the next run.
     for name in (*mine, UNFINISHED):
-        folder.remove(name)
+        if name.startswith(DROP):
+            folder.remove_tree(name)
+        else:
+            folder.remove(name)
 
 
 def is_part(name: str) -> bool:

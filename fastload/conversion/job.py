@@ -3,40 +3,32 @@
 What is read and what is written do not know each other.
 """
 
-import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import asdict, dataclass
-
-import numpy as np
-import PIL
+from dataclasses import dataclass
 
 from fastload.conversion import (
     finished,
     parts,
-    plan,
     readers,
     seek_writer,
     store_writer,
     transcoding,
     workers,
-    writers,
 )
+from fastload.conversion.cluster import drop
+from fastload.conversion.cluster.report import Spread
+from fastload.conversion.cluster.spreading import On, spread_parts, take_left
 from fastload.conversion.interrupts import Committing, delayed
 from fastload.conversion.journal import Journal
 from fastload.conversion.options import SHARD_BYTES, SHARD_LIMITS, Options
 from fastload.conversion.parts import Bad, Written
 from fastload.conversion.parts_writer import Job, Noted, fails, write_parts
-from fastload.conversion.readers import ANYTHING, Choice, Reader
-from fastload.conversion.readers.base import stamp_of
-from fastload.conversion.readers.spans import spooled
+from fastload.conversion.preparing import identity, prepare, prepare_reader, refuse_nesting
 from fastload.conversion.target import Hold
 from fastload.conversion.workers import Advance
 from fastload.conversion.writers import Catalog
 from fastload.errors import ConversionError, grouped
-from fastload.files.names import check_keys
-from fastload.remote import urls
-from fastload.sources.arrow import import_arrow
 from fastload.spec import Json
 from fastload.system.machine import usable_cores
 
@@ -45,9 +37,12 @@ __all__ = [
     "SHARD_LIMITS",
     "ConversionSummary",
     "Job",
+    "On",
     "Options",
     "prepare",
     "prepare_reader",
+    "readers",
+    "refuse_nesting",
     "run",
 ]
 KEPT = ("samples", "classes", "shards", "bytes")  # of a summary, for --resume of a finished target
@@ -67,74 +62,29 @@ class ConversionSummary:
     resumed: int = 0  # samples that an earlier run had written
     notes: tuple[str, ...] = ()
     whole: bool = False  # an earlier run had finished it, and nothing was done
-
-
-def prepare(source: str, where: str, options: Options, choice: Choice = ANYTHING) -> Job:
-    """Read the source's names and sizes and plan the parts; writes nothing.
-
-    Raises SourceError, ConversionError, UsageError.
-    """
-    where = urls.local(where)
-    store_writer.store_url(where, options)
-    import_arrow(urls.public(where), ConversionError)
-    refuse_nesting(source, where)
-    return prepare_reader(readers.open_reader(source, choice), where, options)
-
-
-def prepare_reader(reader: Reader, where: str, options: Options) -> Job:
-    """The same for samples that are no path: `readers.from_iterable`."""
-    where = urls.local(where)
-    url, shown = store_writer.store_url(where, options), urls.public(where)
-    import_arrow(shown, ConversionError)
-    if not len(reader):
-        raise ConversionError(f"{shown}: the source holds no samples; give some")
-    check_keys(reader.where, reader.keys)
-    if options.shuffle is not None and reader.in_order:
-        reader = spooled(reader)
-    sizes = (
-        transcoding.room(reader.sizes)
-        if options.transcode or not options.edits.none
-        else reader.sizes
-    )
-    if options.extras == "keep":
-        sizes = np.where(sizes > 0, sizes + reader.beside, sizes)
-    writer: writers.Writer
-    if url is None:
-        writer = writers.open_writer(where, reader, options)
-    else:
-        writer = store_writer.open_writer(url, reader, options)
-    parts = plan.make(reader.keys, sizes, options.shard_bytes, options.shuffle, writer.seek_step)
-    return Job(shown, reader, parts, options, writer)
-
-
-def refuse_nesting(source: str, where: str) -> None:
-    """A target inside the source would become one of its classes."""
-    where, source = urls.local(where), urls.local(source)
-    if urls.is_url(where) or urls.is_url(source):
-        where, source = urls.public(where), urls.public(source)
-        nested = f"{where}/".startswith(f"{source}/")
-    else:
-        inner, outer = os.path.realpath(where), os.path.realpath(source)
-        nested = os.path.commonpath([inner, outer]) == outer
-    if nested:
-        raise ConversionError(f"{where}: lies in the source {source}; give a folder outside of it")
+    spread: Spread | None = None  # how it was spread over workers
 
 
 def run(
-    job: Job, advance: Advance = workers.ignore, committing: Committing = delayed
+    job: Job,
+    advance: Advance = workers.ignore,
+    committing: Committing = delayed,
+    on: On | None = None,
+    given: Sequence[Json] = (),
 ) -> ConversionSummary:
     """Convert. Raises ConversionError and leaves nothing under the final name if it cannot be
     completed.
 
     The renames that put the target in its place stand in `committing`: before them Ctrl-C
-    interrupts, behind them all is done.
+    interrupts, behind them all is done. on: what runs its units; None: threads of this process.
+    given: what `distributed.unit` returned elsewhere, for a job that is resumed.
     """
     if job.options.resume and (
         said := finished.found(place(job), identity(job), overwrite=job.options.overwrite)
     ):
         return already(said, on=job.options.transcode)
     with ExitStack() as at_the_end:
-        return _converted(job, advance, lambda: at_the_end.enter_context(committing()))
+        return _converted(job, advance, lambda: at_the_end.enter_context(committing()), on, given)
 
 
 def place(job: Job) -> finished.Place:
@@ -144,20 +94,31 @@ def place(job: Job) -> finished.Place:
     return finished.Local(job.where)
 
 
-def _converted(job: Job, advance: Advance, committing: Callable[[], None]) -> ConversionSummary:
+def _converted(
+    job: Job,
+    advance: Advance,
+    committing: Callable[[], None],
+    on: On | None,
+    given: Sequence[Json],
+) -> ConversionSummary:
     """committing: is called when the commit begins."""
     options, writer = job.options, job.writer
     with writer.holding(job.plan.bytes, overwrite=options.overwrite, resume=options.resume) as hold:
         hold.strange = options.resume
         with closing(Journal(hold.journal, identity(job), resume=options.resume)) as journal:
             hold.strange = False
-            done = earlier(job, journal, hold)
+            done, noted = earlier(job, journal, hold), Noted(journal, hold)
+            done |= take_left(job, noted, done, given)
             with hold.settling():
-                parts = write_parts(job, Noted(journal, hold), done, advance)
+                if on is None:
+                    parts = write_parts(job, noted, done, advance)
+                else:
+                    parts = spread_parts(job, noted, done, advance, on)
                 bad = tuple(
                     sorted((bad for part in parts for bad in part.bad), key=lambda bad: bad.sample)
                 )
                 check_bad(job, bad, parts)
+            drop.clear(hold)
             catalog = Catalog(job.reader.keys, job.reader.labels, job.reader.classes)
             committing()
             committed = writer.commit(
@@ -169,6 +130,7 @@ def _converted(job: Job, advance: Advance, committing: Callable[[], None]) -> Co
             seek_writer.total(part.sidecar for part in parts if len(part.samples)),
             transcoding.total((part.transcoding for part in parts), on=options.transcode),
             sum(len(part.samples) for part in done.values()), committed.notes,
+            spread=on.spread if on else None,
         )  # fmt: skip
         # As long as the journal is there: a kill leaves one of both
         finished.note(place(job), identity(job), {name: getattr(summary, name) for name in KEPT})
@@ -188,25 +150,6 @@ def already(said: Json, *, on: bool) -> ConversionSummary:
         transcoding.total((), on=on),
         whole=True,
     )
-
-
-def identity(job: Job) -> Json:
-    """What must be the same for a job to go on: everything that decides a byte of the result."""
-    reader, options = job.reader, job.options
-    keys = stamp_of(
-        list(map(readers.readable, reader.keys)), list(map(readers.readable, reader.classes))
-    )
-    source = stamp_of([keys, reader.stamp, len(reader)], reader.sizes, reader.labels)
-    return {
-        "target": options.to,
-        "source": f"{source:016x}",
-        "shard size": options.shard_bytes, "shuffle": options.shuffle, "check": options.check,
-        "seek step": options.seek_step,
-        "transcode": options.transcode, "edits": asdict(options.edits), "extras": options.extras,
-        "substitute": options.on_error == "substitute", "mode": options.mode,
-        "parts": job.plan.shards,
-        "Pillow": None if options.edits.none else PIL.__version__,
-    }  # fmt: skip
 
 
 def earlier(job: Job, journal: Journal, hold: Hold) -> dict[int, Written]:

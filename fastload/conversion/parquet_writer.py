@@ -49,7 +49,7 @@ class ParquetWriter:
         self, where: str, classes: Sequence[str], extras: Sequence[str], split: str
     ) -> None:
         self.where, self.split = where, split
-        self.stage = staging.Stage(where)
+        self.hold = self.stage = staging.Stage(where)
         self.pa = import_arrow(where, ConversionError, "Parquet needs")
         self.columns = {column_of(name): name for name in extras}
         if len(self.columns) < len(extras) or set(self.columns) & {"image", "label", "key"}:

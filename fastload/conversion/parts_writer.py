@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from PIL import Image
 
@@ -15,22 +16,34 @@ from fastload.conversion.journal import Journal
 from fastload.conversion.making import How, Maker
 from fastload.conversion.options import Options
 from fastload.conversion.parts import Bad, Written
-from fastload.conversion.readers import Reader
+from fastload.conversion.readers import Choice, Reader
 from fastload.conversion.target import Hold
 from fastload.conversion.workers import Advance, Stop
 from fastload.conversion.writers import Samples, Writer
 from fastload.system.machine import usable_cores
 
 
+class Origin(NamedTuple):
+    """Paths and URLs as the user gave them: what another process opens."""
+
+    source: str
+    target: str
+    choice: Choice
+
+
 @dataclass(frozen=True)
 class Job:
-    """A conversion that can begin: what is read, and what goes where."""
+    """A conversion that can begin: what is read, and what goes where.
+
+    origin: None for samples that are no path.
+    """
 
     where: str
     reader: Reader
     plan: plan.Plan
     options: Options
     writer: Writer
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True)
@@ -46,6 +59,11 @@ class Noted:
             self.hold.keep = True
 
         self.hold.whole(number, part, note, stop.check)
+
+    def made(self, number: int, part: Written, worker: str) -> None:
+        """The part of another process, which lies where it stays."""
+        self.journal.append({"part": number, "worker": worker, **parts.pack(part)})
+        self.hold.keep = True
 
 
 def write_parts(job: Job, note: Noted, done: dict[int, Written], advance: Advance) -> list[Written]:

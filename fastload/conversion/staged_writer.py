@@ -110,7 +110,7 @@ class StagedWriter(abc.ABC):
     def __init__(self, where: str) -> None:
         """where: the target."""
         self.where = where
-        self.stage = staging.Stage(where)
+        self.hold = self.stage = staging.Stage(where)
 
     @abc.abstractmethod
     def write_part(self, files: NewFiles, number: int, samples: Iterator[Item]) -> None:

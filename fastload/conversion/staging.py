@@ -51,6 +51,14 @@ class Stage(target.Hold):
                 self.writes(self._into.descriptor)
             return self._into
 
+    @contextlib.contextmanager
+    def lent(self, folder: Folder) -> Iterator[None]:
+        before, self._into = self._into, folder
+        try:
+            yield
+        finally:
+            self._into = before
+
     def rename(self, pairs: Sequence[tuple[str, str]]) -> None:
         """Final names of files in the data folder, where they differ, and their final modes."""
         for temporary, final in pairs:

@@ -10,12 +10,20 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from fastload.conversion.commits import JOURNAL, UNFINISHED, discard, is_part, take_back
+from fastload.conversion.commits import (
+    DROP,
+    JOURNAL,
+    UNFINISHED,
+    discard,
+    is_part,
+    take_back,
+)
 from fastload.conversion.parents import inner, make_folders, remove_folders
 from fastload.conversion.parts import Written
 from fastload.conversion.units import human
 from fastload.errors import ConversionError
 from fastload.files.below import DirEntry, Folder, opened
+from fastload.files.names import Inner
 from fastload.sources.shard_index import INDEX
 from fastload.sources.shards import TEMPORARY
 from fastload.system import locks
@@ -49,6 +57,14 @@ class Hold:
             yield
         finally:
             self._open = None
+
+    @contextlib.contextmanager
+    def lent(self, folder: Folder) -> Iterator[None]:
+        """Parts are written into `folder` inside the block, by a process that holds nothing else:
+        the conversion takes them from there.
+        """
+        with self.holding(folder):
+            yield
 
     @property
     def into(self) -> Folder:
@@ -138,10 +154,7 @@ def marked(hold: Hold, needed: int, *, resume: bool = False) -> Iterator[None]:
     folder = hold.at
     if not (resume and take_back(folder)):
         discard(folder)
-    check_room(
-        hold.folder,
-        needed - sum(folder.size(name) for name in folder.names() if name.startswith(TEMPORARY)),
-    )
+    check_room(hold.folder, needed - sum(_taken(folder, name) for name in folder.names()))
     try:
         _mark(folder)
         yield
@@ -150,6 +163,14 @@ def marked(hold: Hold, needed: int, *, resume: bool = False) -> Iterator[None]:
             with contextlib.suppress(OSError):  # the first error is the one to tell
                 discard(folder)
         raise
+
+
+def _taken(folder: Folder, name: Inner) -> int:
+    """Bytes of what a conversion has under a temporary name."""
+    if not name.startswith(DROP):
+        return folder.size(name) if name.startswith(TEMPORARY) else 0
+    with folder.folder(name) as units:
+        return sum(below.size(each) for below, _, names in units.files() for each in names)
 
 
 def _mark(folder: Folder) -> None:

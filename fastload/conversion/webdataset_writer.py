@@ -36,7 +36,7 @@ class WebDatasetWriter:
 
     def __init__(self, where: str) -> None:
         self.where = where
-        self.stage = staging.Stage(where)
+        self.hold = self.stage = staging.Stage(where)
 
     def holding(
         self, needed: int, *, overwrite: bool, resume: bool

@@ -26,8 +26,12 @@ class Stop:
     def ask(self) -> None:
         self._event.set()
 
+    @property
+    def asked(self) -> bool:
+        return self._event.is_set()
+
     def check(self) -> None:
-        if self._event.is_set():
+        if self.asked:
             raise StoppedError
 
 

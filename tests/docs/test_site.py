@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import fastload
+import fastload.conversion.distributed
 import fastload.extending
 import fastload.image
 import fastload.profiler
@@ -33,6 +34,7 @@ def documented() -> set[str]:
         fastload.recipes,
         fastload.profiler,
         fastload.extending,
+        fastload.conversion.distributed,
     ],
     ids=lambda module: module.__name__,
 )

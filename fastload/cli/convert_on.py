@@ -1,0 +1,100 @@
+"""fastload convert --on: what runs the units, and what it did."""
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from fastload.cli.output import emit, log, put, table
+from fastload.errors import UsageError
+
+if TYPE_CHECKING:
+    from fastload.conversion.cluster.report import Spread
+    from fastload.conversion.cluster.spreading import On
+    from fastload.conversion.parts_writer import Job
+
+SHOWN = 20  # workers on the terminal; all are in the JSON
+
+
+def engine(on: str | None, workers: int | None) -> "tuple[On | None, int | None]":
+    """What runs the units, or how many tasks an array job has; neither: threads.
+
+    Raises UsageError.
+    """
+    if on is None:
+        return None, None
+    # Here, so that `fastload --help` loads no torch
+    from fastload.conversion.cluster.engines import fleet_of, slurm_tasks
+    from fastload.conversion.cluster.spreading import On
+
+    tasks = slurm_tasks(on, workers)
+    if tasks is not None:
+        return None, tasks
+    return On(fleet_of(on, workers), lambda line: log.print(line, markup=False)), None
+
+
+def emit_script(prepared: "Job", tasks: int, json_to: str | None) -> None:
+    """Make the target ready, and print what submits the array job."""
+    from fastload.conversion import distributed
+    from fastload.conversion.cluster.slurm import script
+    from fastload.remote.urls import is_url
+
+    if is_url(prepared.origin.target if prepared.origin else ""):
+        raise UsageError(
+            f"{prepared.where}: --on slurm writes to a folder that all tasks share (got a URL); "
+            "give one, or take --on ray"
+        )
+    recipe = distributed.begin_job(prepared)
+    text = script(recipe, tasks, resuming(sys.argv[1:]), os.getcwd())
+    result = {
+        "path": prepared.where, "units": recipe.units, "tasks": min(tasks, recipe.units),
+        "script": text,
+    }  # fmt: skip
+    emit(result, json_to)
+    if json_to != "-":
+        sys.stdout.write(text)
+
+
+def resuming(arguments: list[str]) -> list[str]:
+    """The same command for the last step: it takes what was made, and commits."""
+    kept, skip = list[str](), False
+    for word in arguments:
+        if skip or word == "--on":
+            skip = not skip
+        elif not word.startswith("--on=") and word != "--resume":
+            kept.append(word)
+    return [*kept, "--resume"]
+
+
+def workers_json(spread: "Spread") -> dict[str, object]:
+    workers = [
+        {
+            "name": worker.name, "units": worker.units, "images": worker.images,
+            "bytes": worker.bytes, "busy_s": round(worker.busy, 3),
+            "images_per_s": worker.images_per_s,
+        }
+        for worker in spread.workers.values()
+    ]  # fmt: skip
+    return {
+        "on": spread.on, "workers": workers, "stragglers": spread.doubled,
+        "made_again": spread.again, "lost_workers": spread.lost,
+    }  # fmt: skip
+
+
+def emit_workers(spread: "Spread", json_to: str | None) -> None:
+    """A row for each worker, the slowest first."""
+    if json_to == "-":
+        return
+    workers = sorted(spread.workers.values(), key=lambda worker: worker.images_per_s)
+    rows = [
+        (worker.name, f"{worker.units:,}", f"{worker.images:,}", f"{worker.images_per_s:,.0f}")
+        for worker in workers[:SHOWN]
+    ]
+    put(table(("worker", "parts", "images", "images/s"), rows))
+    if len(workers) > SHOWN:
+        log.print(f"{len(workers) - SHOWN} workers more, all of them faster", markup=False)
+    if spread.doubled or spread.again:
+        log.print(
+            f"{spread.doubled} parts of slow workers were given to a second one; {spread.again} "
+            "were made again",
+            markup=False,
+        )
