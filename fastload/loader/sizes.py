@@ -1,8 +1,10 @@
-"""A loader's size schedule: the size of each batch, checked before it is used."""
+"""The size of each batch, by a size schedule or by buckets, checked before it is used."""
 
 from fastload import progressive
-from fastload.errors import UsageError
+from fastload.errors import PipelineError, UsageError
 from fastload.loader.base import BaseLoader
+from fastload.order.buckets import BucketSampler
+from fastload.plan import resizing
 from fastload.plan.plan import Plan
 
 
@@ -29,9 +31,36 @@ def at(loader: BaseLoader[object], plan: Plan, epoch: int, step: int) -> int | N
 
 
 def explain(loader: BaseLoader[object], plan: Plan) -> list[str]:
-    """The size schedule, as DataLoader.explain says it."""
+    """The sizes of batches, as DataLoader.explain says them."""
+    if type(loader.batch_sampler) is BucketSampler:
+        return [f"  buckets {loader.batch_sampler.said()}"]
     if loader.size_schedule is None:
         return []
     first = at(loader, plan, loader._epoch, 0) or plan.full
     sizes = f"{first} px at the start of epoch {loader._epoch}, {plan.full} px in the pipeline"
     return [f"  sizes   {loader.size_schedule}: {sizes}"]
+
+
+def check_buckets(loader: BaseLoader[object], plan: Plan) -> None:
+    """Raise PipelineError where images of the loader's buckets cannot be made, and UsageError where
+    its sampler is of other data.
+    """
+    batches = loader.batch_sampler
+    if type(batches) is not BucketSampler:
+        return
+    if loader.size_schedule is not None:
+        raise UsageError("DataLoader: size_schedule and BucketSampler are both given; choose one")
+    if batches.length != len(plan.source):
+        raise UsageError(
+            f"DataLoader: batch_sampler is of {batches.length} images, the data set has "
+            f"{len(plan.source)}; give both the same data set"
+        )
+    problems = plan.every(lambda one: resizing.bucket_problems(one.ops))
+    for size in batches.counts if not problems else ():
+        try:
+            plan.at(size)
+        except PipelineError as error:
+            where = f"{resizing.BUCKETS}: at {size[0]}x{size[1]} px"
+            problems += [f"{where}, {problem}" for problem in error.problems]
+    if problems:
+        raise PipelineError(problems)

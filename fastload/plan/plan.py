@@ -14,7 +14,7 @@ from fastload.progressive import SizeSchedule
 from fastload.sources import Source
 from fastload.sources.fields import Target
 from fastload.sources.masks import Masks
-from fastload.spec import Array, Ints, Spec, Stage, Work
+from fastload.spec import Array, Ints, Size, Spec, Stage, Work
 from fastload.transforms import Mix, Op
 from fastload.transforms.mix_records import MixRecords
 from fastload.transforms.mixing import soft_labels
@@ -104,14 +104,27 @@ class Plan:
         """One image after CROP."""
         return next((step.spec for step in self.steps if step.stage > Stage.CROP), self.out)
 
-    def at(self, size: int) -> "Plan":
-        """The plan of batches with this side, px, in place of `full`; other views in proportion.
+    def at(self, size: Size) -> "Plan":
+        """The plan of batches with this side, px, in place of `full`, or of this height and width;
+        other views in proportion.
 
         Raises PipelineError.
         """
+        if isinstance(size, tuple):
+            return self._in_bucket(*size)
         steps, out = stackable(resizing.at_size(self.ops, self.size_mode, size, self.full))
         more = tuple(view.at(max(1, round(view.full * size / self.full))) for view in self.more)
         return replace(self, steps=steps, out=out, more=more)
+
+    def _in_bucket(self, height: int, width: int) -> "Plan":
+        now = self.cropped
+        tall, wide = height / (now.height or 1), width / (now.width or 1)
+        made = [stackable(resizing.in_bucket(one.ops, tall, wide)) for one in self.pictures]
+        first, *more = (
+            replace(one, steps=steps, out=out)
+            for one, (steps, out) in zip(self.pictures, made, strict=True)
+        )
+        return replace(first, more=tuple(more))
 
     def placed(self, placement: Placement) -> "Plan":
         """The same, made there."""
