@@ -41,12 +41,10 @@ def _given(data: object) -> Ints:
     except ValueError:
         array = None
     if array is not None and array.ndim == 2 and array.shape[1] == 2 and array.dtype.kind in "iu":
-        if not len(array) or (0 <= array.min() and array.max() < 1 << 31):
-            return array.astype(np.int32)
-        raise UsageError(
-            f"BucketSampler: data has a size of {array.min() if array.min() < 0 else array.max()} "
-            "px, want 0 to 2**31 - 1"
-        )
+        for px in (array.min(), array.max()) if len(array) else ():
+            if not 0 <= px < 1 << 31:
+                raise UsageError(f"BucketSampler: data has a size of {px} px, want 0 to 2**31 - 1")
+        return array.astype(np.int32)
     raise UsageError(
         f"BucketSampler: data is of {type(data).__name__}, and nothing tells its images' sizes; "
         "give them in its place: heights and widths, int [N, 2]"

@@ -242,7 +242,9 @@ class BucketSampler(torch.utils.data.Sampler[list[int]]):
             )
             if value is not None
         ]
-        problems = [f"{name} is {value!r}, want 1 or more" for name, value in given if not _whole(value)]
+        problems = [
+            f"{name} is {value!r}, want 1 or more" for name, value in given if not _whole(value)
+        ]
         if len(given) != 1:
             problems.append(
                 f"{len(given)} of batch_size and batch_pixels are given, want exactly one"

@@ -11,8 +11,8 @@ Shape = tuple[int, int]  # height, width, px
 
 
 def shapes(pixels: int, step: int, max_aspect: float, slack: float) -> tuple[Shape, ...]:
-    """Every (height, width) of multiples of `step` px with up to `pixels` px, of at most `max_aspect`
-    to 1, and no more than the share `slack` smaller; of equal aspects the largest.
+    """Every (height, width) of multiples of `step` px with up to `pixels` px, no more than the
+    share `slack` smaller, of at most `max_aspect` to 1; of equal aspects the largest.
 
     With 1024 * 1024 px, 64, 4 and 0.1 these are SDXL's (Podell et al. 2023, arXiv:2307.01952,
     appendix I).

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
+from fastload.spec import Size
+
 if TYPE_CHECKING:
     import torch
 

@@ -120,8 +120,7 @@ class Batches:
         images, _ = next(iter(engine.epoch(iter([few if how is None else work]))))
         batches = images if self.plan.views else [images if how is None else images[window]]
         pixels = [
-            denormalised(batch, plan)
-            for batch, plan in zip(batches, sized.pictures, strict=True)
+            denormalised(batch, plan) for batch, plan in zip(batches, sized.pictures, strict=True)
         ]
         small, sizes = self._thumbnails(few)
         drawn = [plan.records(few, np.array(sizes, np.int32)) for plan in sized.pictures]

@@ -59,7 +59,8 @@ def show(
     """Draw images as the model will see them, each beside its original, with every draw in words.
 
     The order is shuffled. Of a loader with a seed and `shuffle=True`, or a `BucketSampler`, these
-    are the first images of the epoch. Nothing of the loader changes, and its next epoch is the same as without it.
+    are the first images of the epoch. Nothing of the loader changes, and its next epoch is the same
+    as without it.
 
     Args:
         data: A `fastload.DataLoader`; or a data set that it runs natively, such as what

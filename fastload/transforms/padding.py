@@ -17,8 +17,8 @@ from fastload.transforms.base import (
     Params,
     everywhere,
     fill_problems,
-    pair,
     fitted_size,
+    pair,
     size_problems,
 )
 from fastload.transforms.kinds import Window

@@ -10,26 +10,30 @@ from torchvision.datasets import ImageFolder
 
 import fastload
 from fastload import BucketSampler
-from fastload.cli import main
+from fastload.conversion import job
 from fastload.errors import UsageError
 from fastload.order import bucket_data
 from fastload.sources import image_sizes, open_source
 
 
 def by_pillow(folder):
-    return [Image.open(path).size[::-1] for path, _ in ImageFolder(folder).samples]
+    sizes = []
+    for path, _ in ImageFolder(folder).samples:
+        with Image.open(path) as image:
+            sizes.append(image.size[::-1])
+    return sizes
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return tmp_path / "cache" / "fastload" / "sizes"
+def kept(cache):
+    """Where sizes are kept, of this test alone."""
+    return cache / "fastload" / "sizes"
 
 
 def test_of_a_folder_and_of_its_shards(folder, tmp_path):
     want = by_pillow(folder)
     assert image_sizes.of(open_source(folder)).tolist() == [list(size) for size in want]
-    assert main.main(["convert", folder, str(tmp_path / "shards"), "--quiet"]) == 0
+    job.run(job.prepare(folder, str(tmp_path / "shards"), job.Options(workers=1)))
     shards = open_source(str(tmp_path / "shards"))
     at = [shards.name(n).rsplit("/", 1)[1] for n in range(len(shards))]
     names = [path.rsplit("/", 1)[1] for path, _ in ImageFolder(folder).samples]
@@ -49,14 +53,14 @@ def test_of_torchvisions_data_sets_and_parts_of_them(folder):
     np.testing.assert_array_equal(bucket_data.sizes(both), np.concatenate([want[[5, 1, 1]], want]))
 
 
-def test_headers_are_read_once(folder, cache, monkeypatch):
+def test_headers_are_read_once(folder, kept, monkeypatch):
     first = image_sizes.of(open_source(folder))
-    assert len(list(cache.iterdir())) == 1
+    assert len(list(kept.iterdir())) == 1
     monkeypatch.setattr(image_sizes, "_by_headers", None)  # nothing is read again
     np.testing.assert_array_equal(image_sizes.of(open_source(folder)), first)
 
 
-def test_other_files_are_read_again(folder, tmp_path, cache):
+def test_other_files_are_read_again(folder, tmp_path, kept):
     root = shutil.copytree(folder, tmp_path / "own")
     first = image_sizes.of(open_source(str(root)))
     path = ImageFolder(str(root)).samples[3][0]
@@ -64,8 +68,8 @@ def test_other_files_are_read_again(folder, tmp_path, cache):
     again = image_sizes.of(open_source(str(root)))
     assert again[3].tolist() == [45, 123]
     np.testing.assert_array_equal(np.delete(again, 3, axis=0), np.delete(first, 3, axis=0))
-    (kept,) = cache.iterdir()
-    kept.write_bytes(kept.read_bytes()[:-1] + b"x")  # damaged: not believed
+    (one,) = kept.iterdir()
+    one.write_bytes(one.read_bytes()[:-1] + b"x")  # damaged: not believed
     np.testing.assert_array_equal(image_sizes.of(open_source(str(root))), again)
 
 

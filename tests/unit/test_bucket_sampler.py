@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fastload
@@ -25,9 +25,13 @@ def ranks(world, count=203, together=28, **options):
     """The samplers of all ranks, which take `together` images in a step."""
     return [
         fastload.BucketSampler(
-            some_sizes(count), together // world, pixels=256 * 256, num_replicas=world, rank=rank,
+            some_sizes(count),
+            together // world,
+            pixels=256 * 256,
+            num_replicas=world,
+            rank=rank,
             **options,
-        )  # fmt: skip
+        )
         for rank in range(world)
     ]
 
@@ -103,6 +107,7 @@ def test_without_shuffle_all_come_by_number():
     )
 
 
+@settings(max_examples=40)
 @given(
     count=st.integers(0, 60),
     world=st.integers(1, 5),
@@ -113,9 +118,14 @@ def test_without_shuffle_all_come_by_number():
 def test_its_laws_hold_whatever_the_numbers_are(count, world, batch, drop_last, seed):
     samplers = [
         fastload.BucketSampler(
-            some_sizes(count, 3), batch, buckets=SHAPES, num_replicas=world, rank=rank,
-            drop_last=drop_last, seed=seed,
-        )  # fmt: skip
+            some_sizes(count, 3),
+            batch,
+            buckets=SHAPES,
+            num_replicas=world,
+            rank=rank,
+            drop_last=drop_last,
+            seed=seed,
+        )
         for rank in range(world)
     ]
     steps = [list(each.batches()) for each in samplers]
@@ -163,8 +173,10 @@ WRONG = {
     "slack": ({"batch_size": 1, "slack": 1}, "slack is 1, want 0 or more, below 1"),
     "too small": (
         {"batch_size": 1, "pixels": 100},
-        "0 sizes have up to 100 px and are multiples of 64 px (want 1 to 4096); change step, slack "
-        "or max_aspect",
+        (
+            "0 sizes have up to 100 px and are multiples of 64 px (want 1 to 4096); change step, "
+            "slack or max_aspect"
+        ),
     ),
     "no buckets": ({"batch_size": 1, "buckets": []}, "buckets has 0 sizes, want 1 to 4096"),
     "a bucket": (
@@ -188,8 +200,10 @@ def test_what_is_wrong_is_named(name):
     [
         (
             "photos",
-            "data is of str, and nothing tells its images' sizes; give them in its place: heights "
-            "and widths, int [N, 2]",
+            (
+                "data is of str, and nothing tells its images' sizes; give them in its place: "
+                "heights and widths, int [N, 2]"
+            ),
         ),
         (
             [(1, -2)],

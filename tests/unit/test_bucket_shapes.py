@@ -1,7 +1,7 @@
 """Which sizes buckets have, and which bucket an image goes to."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fastload.order.shapes import assigned, cut_shares, merged, shapes
@@ -19,6 +19,7 @@ def test_they_are_sdxls():
     assert found - set(SDXL.split()) == {"1344x704"}  # which its table leaves out
 
 
+@settings(max_examples=30)
 @given(
     pixels=st.integers(1000, 400_000),
     step=st.sampled_from([8, 16, 32, 64]),
@@ -35,6 +36,7 @@ def test_their_limits_hold(pixels, step, aspect, slack):
     assert len({width / height for height, width in found}) == len(found)
 
 
+@settings(max_examples=30)
 @given(st.lists(st.tuples(st.integers(1, 5000), st.integers(1, 5000)), min_size=1, max_size=50))
 def test_an_image_goes_where_least_is_cut(sizes):
     buckets = shapes(512 * 512, 64, 3.0, 0.1)
