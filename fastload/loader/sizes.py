@@ -4,8 +4,7 @@ from fastload import progressive
 from fastload.errors import PipelineError, UsageError
 from fastload.loader.base import BaseLoader
 from fastload.order.buckets import BucketSampler
-from fastload.plan import resizing
-from fastload.plan.plan import Plan
+from fastload.plan.plan import Plan, bucket_problems
 
 
 def count_steps(loader: BaseLoader[object]) -> int:
@@ -55,12 +54,5 @@ def check_buckets(loader: BaseLoader[object], plan: Plan) -> None:
             f"DataLoader: batch_sampler is of {batches.length} images, the data set has "
             f"{len(plan.source)}; give both the same data set"
         )
-    problems = plan.every(lambda one: resizing.bucket_problems(one.ops))
-    for size in batches.counts if not problems else ():
-        try:
-            plan.at(size)
-        except PipelineError as error:
-            where = f"{resizing.BUCKETS}: at {size[0]}x{size[1]} px"
-            problems += [f"{where}, {problem}" for problem in error.problems]
-    if problems:
+    if problems := bucket_problems(plan, batches.counts):
         raise PipelineError(problems)

@@ -1,6 +1,7 @@
 """Buckets: the sizes that batches may have, and which of them each image goes to."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -75,7 +76,7 @@ def merged(bucket: Array, least: Longs, buckets: Sequence[Shape]) -> Array:
     return out
 
 
-def shape_problems(buckets: Iterable[object], most: int) -> list[str]:
+def shape_problems(buckets: Iterable[Any], most: int) -> list[str]:
     """What is wrong with buckets that were given; `most` of them are allowed."""
     given = list(buckets)
     if not 1 <= len(given) <= most:
@@ -83,7 +84,11 @@ def shape_problems(buckets: Iterable[object], most: int) -> list[str]:
     wrong = [one for one in given if not _is_shape(one)]
     if wrong:
         return [f"bucket is {wrong[0]!r}, want (height, width), each 1 to {MAX_SIDE} px"]
-    return [] if len({*map(tuple, given)}) == len(given) else ["buckets has a size twice"]  # type: ignore[call-overload]
+    return (
+        []
+        if len({str(tuple(one)) for one in given}) == len(given)
+        else ["buckets has a size twice"]
+    )
 
 
 def _is_shape(one: object) -> bool:

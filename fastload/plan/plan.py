@@ -1,6 +1,6 @@
 """From a pipeline to a checked plan: every problem at once, before a byte is read."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from fastload import progressive, rng
@@ -249,6 +249,18 @@ def _schedule_problems(plan: Plan, schedule: SizeSchedule) -> list[str]:
             problems += [
                 f"{progressive.WHERE}: at {size} px, {problem}" for problem in error.problems
             ]
+    return problems
+
+
+def bucket_problems(plan: Plan, sizes: Iterable[tuple[int, int]]) -> list[str]:
+    """Why batches cannot have these heights and widths, px."""
+    problems = plan.every(lambda one: resizing.bucket_problems(one.ops))
+    for size in sizes if not problems else ():
+        try:
+            plan.at(size)
+        except PipelineError as error:
+            where = f"{resizing.BUCKETS}: at {size[0]}x{size[1]} px"
+            problems += [f"{where}, {problem}" for problem in error.problems]
     return problems
 
 
