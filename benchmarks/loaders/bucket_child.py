@@ -1,5 +1,6 @@
-"""One variant of the bucket benchmark in its own process: `python -m benchmarks.loaders.bucket_child
-SPEC`. For every line on stdin it runs one epoch and answers with images per second.
+"""One variant of `python -m benchmarks buckets` in a process of its own.
+
+Its argument is JSON. For every line on stdin it runs one epoch and answers with images per second.
 """
 
 import random

@@ -7,7 +7,6 @@ they say is kept in the user's cache.
 import io
 import os
 import struct
-from collections.abc import Iterator
 
 import numpy as np
 from PIL import Image
@@ -16,13 +15,14 @@ from fastload import _native
 from fastload.errors import SourceError
 from fastload.files import cache
 from fastload.sources.arrays import ArraySource
-from fastload.sources.base import Location, Source, read, remote
+from fastload.sources.base import Source, read, remote
 from fastload.sources.views import Concat, Subset
 from fastload.spec import Ints, Longs
 from fastload.system import machine, terminal
 
-HEAD = 1 << 14  # bytes that nearly always hold a header; else all of the image is read
-AT_ONCE, READERS = 2048, 8  # images under way; threads that only read
+# Bytes of each image that are read for its header, and images at once: of those left, more bytes
+STAGES = ((1 << 14, 2048), (1 << 17, 256), (1 << 62, 16))
+READERS = 8  # threads that only read
 AFTER = 2.0  # s until a line is shown
 NAMED = 64  # samples whose places stand for all
 # Magic and version, images, XXH3-64 of the files' facts, of the sizes
@@ -98,39 +98,35 @@ def _facts(source: Source) -> tuple[Longs, int, int]:
 
 
 def _by_headers(source: Source, lengths: Longs) -> Ints:
-    out, line = np.zeros((len(source), 2), np.int32), terminal.Line(AFTER)
-    line.waited()
-    try:
-        for first, sizes in _chunks(source, lengths):
-            out[first : first + len(sizes)] = sizes
-            if line.waited():
-                line.show(f"sizes of {source.where}: {first:,} of {len(source):,} images")
-    finally:
-        line.clear()
+    out = np.zeros((len(source), 2), np.int32)
+    if not _native.MISSING:
+        _fill(out, source, lengths)
     for sample in np.flatnonzero((out <= 0).any(axis=1)).tolist():
         out[sample] = _by_pillow(source, sample)
     return out
 
 
-def _chunks(source: Source, lengths: Longs) -> Iterator[tuple[int, Ints]]:
-    """The first sample of each chunk, and what native threads find of its images."""
-    if _native.MISSING:
-        return
-    pool = _native.Pool(machine.usable_cores(), READERS)
-    for first in range(0, len(source), AT_ONCE):
-        samples = np.arange(first, min(first + AT_ONCE, len(source)))
-        at = source.locate(samples)
-        whole = np.where(at.size < 0, np.maximum(lengths[at.file] - at.offset, 0), at.size)
-        sizes = _probed(pool, source, at, np.minimum(whole, HEAD))
-        lacking = np.flatnonzero((sizes <= 0).any(axis=1) & (whole > HEAD))
-        if len(lacking):
-            rest = Location(at.file[lacking], at.offset[lacking], at.size[lacking], None)
-            sizes[lacking] = _probed(pool, source, rest, whole[lacking])
-        yield first, sizes
+def _fill(out: Ints, source: Source, lengths: Longs) -> None:
+    """What native threads find: of those that few bytes do not tell, by more of them."""
+    pool, line = _native.Pool(machine.usable_cores(), READERS), terminal.Line(AFTER)
+    line.waited()
+    try:
+        for most, together in STAGES:
+            left = np.flatnonzero((out <= 0).any(axis=1))
+            for first in range(0, len(left), together):
+                samples = left[first : first + together]
+                out[samples] = _probed(pool, source, samples, lengths, most)
+                if line.waited():
+                    line.show(f"sizes of {source.where}: {first:,} of {len(left):,} images")
+    finally:
+        line.clear()
 
 
-def _probed(pool: _native.Pool, source: Source, at: Location, size: Longs) -> Ints:
-    """int32 [N, 2], 0, 0 where the first `size` bytes do not tell."""
+def _probed(pool: _native.Pool, source: Source, samples: Longs, lengths: Longs, most: int) -> Ints:
+    """int32 [K, 2], 0, 0 where the first `most` bytes do not tell."""
+    at = source.locate(samples)
+    whole = np.where(at.size < 0, np.maximum(lengths[at.file] - at.offset, 0), at.size)
+    size = np.minimum(whole, most)
     job = pool.fetch(source.files, at.file, at.offset, size, None, raw=at.raw)
     job.wait_fetched()
     return np.array(job.sizes)
