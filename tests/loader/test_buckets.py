@@ -134,9 +134,9 @@ def test_views_and_masks_follow(folder, tmp_path):
     assert all(masks.shape[-2:] == images.shape[2:] for images, masks in found)
 
 
-@pytest.mark.parametrize("options", [{"num_workers": 2}, {"sampler": {"drop_last": True}}])
+@pytest.mark.parametrize("options", [{"num_workers": 1}, {"sampler": {"drop_last": True}}])
 def test_a_state_before_every_step(folder, options):
-    assert check_every_step(lambda: make(folder, **options)) > 10
+    assert check_every_step(lambda: make(folder, batch=7, **options), epochs=1) > 6
 
 
 @pytest.mark.long
@@ -148,7 +148,7 @@ def test_another_world_of_the_same_global_batch_goes_on(folder):
     """Four on one rank, or one on each of four: every step has the same samples and pixels."""
     given, states = told_once(make(folder, batch=4))
     whole = taken(make(folder, batch=4))
-    for step in range(0, len(given), 3):
+    for step in (0, 1, 6, len(given) - 1):
         text = json.dumps(states[step])
         parts = []
         for rank in range(4):
