@@ -9,7 +9,7 @@ from benchmarks.conversion import convert
 from benchmarks.dali import backends as dali_backends
 from benchmarks.decoding.settings import Settings as DecodeSettings
 from benchmarks.ffcv import compare as ffcv
-from benchmarks.loaders import buckets, limits, loader, overhead
+from benchmarks.loaders import bucket_cli, limits, loader, overhead
 from benchmarks.peers import cli as peers
 from benchmarks.peers.formats import cli as formats
 from benchmarks.peers.remote import cli as remote
@@ -29,13 +29,6 @@ def add_on_cpu(verbs: "Verbs", measuring: Parser) -> None:
             "loader",
             parents=[measuring],
             help="fastload against PyTorch's DataLoader, on the same cores",
-        )
-    )
-    add_buckets(
-        verbs.add_parser(
-            "buckets",
-            parents=[measuring],
-            help="batches by aspect-ratio buckets, against PyTorch's loader with them by hand",
         )
     )
     add_dali(
@@ -170,6 +163,8 @@ def add_judged(verbs: "Verbs", measuring: Parser) -> None:
     formats.add(verbs.add_parser("formats", help=in_place))
     mixed = "how well orders mix that read neighbours together, fastload's and its peers'"
     shuffles.add(verbs.add_parser("shuffle", help=mixed))
+    shaped = "batches by aspect-ratio buckets, against PyTorch's loader with them by hand"
+    bucket_cli.add(verbs.add_parser("buckets", parents=[measuring], help=shaped))
     many = "what an index of 1 to 1,000 million images costs, at open and in use"
     rows.add(verbs.add_parser("rows", help=many))
     add_limits(
@@ -211,14 +206,6 @@ def add_loader(verb: Parser) -> None:
     )
     verb.add_argument("--batch-size", type=int, default=64)
     verb.set_defaults(run=runs.run_loader)
-
-
-def add_buckets(verb: Parser) -> None:
-    add_data(verb)
-    add_workers(verb, (1,))
-    sides = list(buckets.Settings.sides)
-    verb.add_argument("--sides", type=int, nargs="+", default=sides, help="of a square bucket, px")
-    verb.set_defaults(run=runs.run_buckets)
 
 
 def add_overhead(verb: Parser) -> None:

@@ -17,7 +17,7 @@ from benchmarks.ffcv import compare as ffcv
 from benchmarks.gpu import augment as device_augment
 from benchmarks.gpu import decode as device_decode
 from benchmarks.gpu import device
-from benchmarks.loaders import buckets, dali, limits, loader, overhead, storage
+from benchmarks.loaders import dali, limits, loader, overhead, storage
 from benchmarks.pages import backends, headline, parity, results
 from benchmarks.report import plot, row, table
 from fastload import demo_images
@@ -48,17 +48,6 @@ def run_loader(given: argparse.Namespace) -> None:
         progress("loader", loader.epochs(settings), "epochs") as advance,
     ):
         show(loader.run(folder, name, settings, advance), given)
-
-
-def run_buckets(given: argparse.Namespace) -> None:
-    settings = buckets.Settings(
-        tuple(given.workers), tuple(given.sides), repetitions=given.repetitions
-    )
-    with (
-        images_of(given) as (folder, name),
-        progress("buckets", settings.turns, "epochs") as advance,
-    ):
-        show(buckets.run(folder, name, settings, advance), given)
 
 
 def run_storage(given: argparse.Namespace) -> None:
