@@ -9,7 +9,7 @@ from benchmarks.conversion import convert
 from benchmarks.dali import backends as dali_backends
 from benchmarks.decoding.settings import Settings as DecodeSettings
 from benchmarks.ffcv import compare as ffcv
-from benchmarks.loaders import limits, loader, overhead
+from benchmarks.loaders import bucket_cli, limits, loader, overhead
 from benchmarks.peers import cli as peers
 from benchmarks.peers.formats import cli as formats
 from benchmarks.peers.remote import cli as remote
@@ -163,6 +163,8 @@ def add_judged(verbs: "Verbs", measuring: Parser) -> None:
     formats.add(verbs.add_parser("formats", help=in_place))
     mixed = "how well orders mix that read neighbours together, fastload's and its peers'"
     shuffles.add(verbs.add_parser("shuffle", help=mixed))
+    shaped = "batches by aspect-ratio buckets, against PyTorch's loader with them by hand"
+    bucket_cli.add(verbs.add_parser("buckets", parents=[measuring], help=shaped))
     many = "what an index of 1 to 1,000 million images costs, at open and in use"
     rows.add(verbs.add_parser("rows", help=many))
     add_limits(

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from fastload.lowering import from_huggingface, open
     from fastload.mixes import mix
     from fastload.order.batches import PixelBatchSampler
+    from fastload.order.buckets import BucketSampler
     from fastload.order.distributed import DistributedSampler
     from fastload.order.samplers import ShuffleSampler
     from fastload.profiler import profile, watch
@@ -49,6 +50,7 @@ __all__ = [
     "BackendError",
     "BadSamplesError",
     "BadSamplesWarning",
+    "BucketSampler",
     "CacheError",
     "ConversionError",
     "DataLoader",
@@ -85,6 +87,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "BucketSampler": "order.buckets",
     "DataLoader": "loader",
     "Dataset": "dataset",
     "DistributedSampler": "order.distributed",

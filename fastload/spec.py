@@ -20,6 +20,8 @@ Bools: TypeAlias = NDArray[np.bool_]
 Singles: TypeAlias = NDArray[np.float32]
 Records: TypeAlias = Ints | Floats  # of one op: [N, ...], or of one sample [...]
 Json: TypeAlias = dict[str, Any]  # an object of a JSON document, checked where it is read
+# Of a batch's images, px: a side by the size schedule, or height and width of a bucket
+Size: TypeAlias = int | tuple[int, int]
 
 
 @functools.lru_cache(maxsize=16)
@@ -71,7 +73,8 @@ class Work:
         epoch: From 0.
         step: Number of the batch in the epoch, from 0.
         rank: Of this process among the ranks.
-        size: Side in px by the size schedule; None: what the pipeline gives.
+        size: Side in px by the size schedule, or height and width of the batch's bucket; None: what
+            the pipeline gives.
         view: Which of several pictures of its samples.
         valid: bool [N], handed out with the batch: False where a sample only fills it up.
         choices: int64 [K], samples that may stand in for a bad one; None: any of the data set.
@@ -90,7 +93,7 @@ class Work:
     epoch: int
     step: int
     rank: int = 0
-    size: int | None = None
+    size: Size | None = None
     view: int = 0
     valid: NDArray[np.bool_] | None = None
     choices: Longs | None = None

@@ -53,7 +53,8 @@ TOPICS = (
         "Mend or remove the file, or choose `on_error='substitute'` or `'skip'`.",
     ),
     Topic(
-        "Too many bad samples", "BadSamplesError", ("plan/bad_samples", "loader/native"),
+        "Too many bad samples", "BadSamplesError",
+        ("plan/bad_samples", "loader/native", "loader/telling"),
         "More images are bad than `max_bad` allows: often a disk or a mount is gone, and not the "
         "images.",
         "Look at the list that the text names. Raise `max_bad` only when those images are really "

@@ -18,6 +18,7 @@ TOPICS = (
         "A data set does not open", "SourceError",
         ("sources/__init__", "sources/folder", "sources/base", "conversion/readers/opening",
          "sources/first_look", "sources/span_index", "sources/row_file", "sources/columns",
+         "sources/image_sizes",
          "conversion/indexing", "conversion/subsets"),
         "The path is another one than you meant, or its content has not the form of its format.",
         "List the path. Give the folder that holds the class folders, or run `fastload inspect` on "

@@ -21,7 +21,7 @@ from fastload.plan.bad_samples import Trouble, made
 from fastload.plan.plan import Plan, mix_records, targets
 from fastload.plan.steps import Step
 from fastload.sources import raw_pixels, read
-from fastload.spec import Ints, Stage, Work
+from fastload.spec import Ints, Size, Stage, Work
 from fastload.transforms import pil
 from fastload.transforms.reference.mix import mix
 
@@ -100,7 +100,7 @@ class Runner:
             batches.append(batch.contiguous(memory_format=layout))
         return batches if self.plan.views else batches[0], target
 
-    def _at(self, size: int) -> "Runner":
+    def _at(self, size: Size) -> "Runner":
         return Runner(self.plan.at(size))
 
     def _exact(self, work: Work) -> tuple[Pictures, Ints]:

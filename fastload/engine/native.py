@@ -27,7 +27,7 @@ from fastload.plan.plan import targets
 from fastload.sources.base import Location, remote
 from fastload.sources.collect import Indexes
 from fastload.sources.seek_views import View
-from fastload.spec import Array, Longs, Work
+from fastload.spec import Array, Longs, Size, Work
 from fastload.system import devices, room
 from fastload.system.threads import Threads
 
@@ -54,7 +54,7 @@ class NativeEngine(Engine):
         self.runner, self.depth, self.seek, self.gpu = runner, depth, seek, gpu
         # Told of a batch's bad samples that did not raise.
         self.on_bad: Callable[[Report], object] = bool
-        self.runners: dict[tuple[int | None, Placement], native.Runner] = {}  # by the work's size
+        self.runners: dict[tuple[Size | None, Placement], native.Runner] = {}  # by the work's size
         self.pool = _pool(threads)
         self.uploader = Uploader(runner.pictures, gpu.device, pinned=pinned) if gpu else None
         self.chooser = (
@@ -154,7 +154,7 @@ class NativeEngine(Engine):
             beside = masks.begin(runner.plan, batch.work, sizes, self.mask_threads)
         return Started(batch, placement, work, beside, prepared)
 
-    def _runner(self, size: int | None, placement: Placement) -> native.Runner:
+    def _runner(self, size: Size | None, placement: Placement) -> native.Runner:
         if (size, placement) not in self.runners:
             runner = self.runner.placed(placement)
             self.runners[size, placement] = runner if size is None else runner.at(size)

@@ -5,7 +5,6 @@ the user's sampler for it, batch by batch, in the consumer's thread and from any
 import functools
 import itertools
 import time
-import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import cast
@@ -17,12 +16,13 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from fastload.backends.base import Batch, Engine, WorkOrError
 from fastload.dataset import place_all
-from fastload.errors import BadSamplesError, BadSamplesWarning, FastloadError
-from fastload.loader import sizes
+from fastload.errors import BadSamplesError, FastloadError
+from fastload.loader import sizes, telling
 from fastload.loader.base import BaseLoader
 from fastload.loader.reseeded import Reseeded
 from fastload.order import distributed, loaders, samplers
 from fastload.order.batches import PixelBatchSampler
+from fastload.order.buckets import BucketSampler
 from fastload.order.distributed import DistributedSampler
 from fastload.plan import forms
 from fastload.plan.bad_samples import BadSamples
@@ -32,8 +32,6 @@ from fastload.spec import Longs, Work
 from fastload.state import reading
 from fastload.state.progress import Progress
 from fastload.system import devices, room
-
-REASONS = 3  # of bad samples, that an epoch's end says
 
 
 class Native(Reseeded):
@@ -117,7 +115,7 @@ class Native(Reseeded):
                 batch = next(self._batches)
         except StopIteration:
             self._progress.done = True
-            _tell(self._bad, self._progress, self._done_with_bad)
+            telling.of_bad(self._bad, self._progress, self._done_with_bad)
             raise
         except (FastloadError, IndexError, TypeError) as error:  # the last two: not an index
             self._progress.step += 1
@@ -138,25 +136,6 @@ def _length(batch: Batch) -> int:
     """How many samples it has. A tensor's len() takes longer."""
     target = batch[1]
     return target.shape[0] if isinstance(target, torch.Tensor) else len(target)
-
-
-def _tell(bad: BadSamples, progress: Progress, done: str) -> None:
-    """Warn at an epoch's end; done: what was done with its bad samples."""
-    if progress.bad:
-        warnings.warn(
-            f"loader: {progress.bad} of {len(bad.source):,} samples could not be read in epoch "
-            f"{progress.epoch} and were {done} ({_reasons(progress)}); {bad.path} lists them",
-            BadSamplesWarning,
-            stacklevel=5,  # of next(loader)
-        )
-
-
-def _reasons(progress: Progress) -> str:
-    """The most frequent ones, with how often each was met; a resumed epoch knows its own part."""
-    known = progress.bad_reasons.most_common()
-    shown = [f"{count:,} times: {why}" if count > 1 else why for why, count in known[:REASONS]]
-    rest = progress.bad - sum(count for _, count in known[:REASONS])
-    return "; ".join([*shown, *([f"{rest:,} more"] if rest else [])])
 
 
 def _ready(loader: BaseLoader[object]) -> tuple[Engine, Plan, BadSamples]:
@@ -195,6 +174,8 @@ def works(
     batches = loader.batch_sampler
     if type(batches) is BatchSampler and type(batches.sampler) is DistributedSampler:
         ordered: Iterator[WorkOrError] = _shared(batches, batches.sampler, start, progress.first)
+    elif type(batches) is BucketSampler:
+        ordered = _bucketed(batches, start, progress.first)
     else:
         ordered = _sampled(loader, progress, sampler, start)
     for work in ordered:
@@ -229,6 +210,13 @@ def _shared(
         every = inner.weights is None and inner.mixture is None
         choices = None if every else part.samples
         yield start.batch(step, part.samples, part.occurrences, choices, part.valid)
+
+
+def _bucketed(batches: BucketSampler, start: Work, first: int) -> Iterator[Work]:
+    """The batches of buckets, each of its own size."""
+    for step, part in enumerate(batches.batches(first), first):
+        work = start.batch(step, part.samples, part.occurrences, None)
+        yield replace(work, size=part.size)
 
 
 def _sampled(

@@ -6,10 +6,11 @@ from fastload import lowering
 from fastload.backends import choosing
 from fastload.dataset import Dataset
 from fastload.errors import BackendError, FallbackWarning, PipelineError
-from fastload.loader import arguments
+from fastload.loader import arguments, sizes
 from fastload.loader.base import BaseLoader, Route
 from fastload.loader.options import LoaderOptions
 from fastload.order import epochs
+from fastload.order.buckets import BucketSampler
 from fastload.plan.pipeline import Pipeline
 from fastload.plan.plan import Plan, plan
 from fastload.system import devices
@@ -29,10 +30,11 @@ def find(loader: BaseLoader[object]) -> Route:
     among = choosing.AUTO if ours or options.mix else ("native",)
     try:
         planned = _planned(pipeline, options)
+        sizes.check_buckets(loader, planned)
         kind = devices.kind(options.device)
         backend, why_not, why = choosing.choose(options.backend, planned, kind, among)
     except (PipelineError, BackendError) as error:
-        if ours or _insists(loader):
+        if ours or _insists(loader) or type(loader.batch_sampler) is BucketSampler:
             raise
         return _torchs_engine(loader, str(error).splitlines(), marks)
     if why_not and arguments.strict():

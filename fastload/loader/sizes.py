@@ -1,9 +1,10 @@
-"""A loader's size schedule: the size of each batch, checked before it is used."""
+"""The size of each batch, by a size schedule or by buckets, checked before it is used."""
 
 from fastload import progressive
-from fastload.errors import UsageError
+from fastload.errors import PipelineError, UsageError
 from fastload.loader.base import BaseLoader
-from fastload.plan.plan import Plan
+from fastload.order.buckets import BucketSampler
+from fastload.plan.plan import Plan, bucket_problems
 
 
 def count_steps(loader: BaseLoader[object]) -> int:
@@ -29,9 +30,29 @@ def at(loader: BaseLoader[object], plan: Plan, epoch: int, step: int) -> int | N
 
 
 def explain(loader: BaseLoader[object], plan: Plan) -> list[str]:
-    """The size schedule, as DataLoader.explain says it."""
+    """The sizes of batches, as DataLoader.explain says them."""
+    if type(loader.batch_sampler) is BucketSampler:
+        return [f"  buckets {loader.batch_sampler.said()}"]
     if loader.size_schedule is None:
         return []
     first = at(loader, plan, loader._epoch, 0) or plan.full
     sizes = f"{first} px at the start of epoch {loader._epoch}, {plan.full} px in the pipeline"
     return [f"  sizes   {loader.size_schedule}: {sizes}"]
+
+
+def check_buckets(loader: BaseLoader[object], plan: Plan) -> None:
+    """Raise PipelineError where images of the loader's buckets cannot be made, and UsageError where
+    its sampler is of other data.
+    """
+    batches = loader.batch_sampler
+    if type(batches) is not BucketSampler:
+        return
+    if loader.size_schedule is not None:
+        raise UsageError("DataLoader: size_schedule and BucketSampler are both given; choose one")
+    if batches.length != len(plan.source):
+        raise UsageError(
+            f"DataLoader: batch_sampler is of {batches.length} images, the data set has "
+            f"{len(plan.source)}; give both the same data set"
+        )
+    if problems := bucket_problems(plan, batches.counts):
+        raise PipelineError(problems)

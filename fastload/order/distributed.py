@@ -111,7 +111,7 @@ class DistributedSampler(torch.utils.data.Sampler[int]):
         window: int | None = None,
     ) -> None:
         self.length = dataset if isinstance(dataset, int) else len(dataset)
-        self.num_replicas, self.rank = _place(num_replicas, rank)
+        self.num_replicas, self.rank = place(num_replicas, rank)
         self.shuffle = shuffle
         self.seed = seed
         self.drop_last = drop_last
@@ -280,7 +280,7 @@ class DistributedSampler(torch.utils.data.Sampler[int]):
         return []
 
 
-def _place(world: int | None, rank: int | None) -> tuple[int, int]:
+def place(world: int | None, rank: int | None) -> tuple[int, int]:
     """How many ranks there are, and which one this is; None asks torch.distributed."""
     if world is None:
         world = torch.distributed.get_world_size() if joined() else 1

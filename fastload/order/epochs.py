@@ -13,13 +13,14 @@ from fastload import _native
 from fastload.attach.looking import asked
 from fastload.order import distributed, loaders
 from fastload.order.batches import PixelBatchSampler
+from fastload.order.buckets import BucketSampler
 from fastload.order.distributed import DistributedSampler
 from fastload.order.loaders import OrderedLoader
 from fastload.order.samplers import ShuffleSampler
 from fastload.sources import Source
 
 NAMES = 64  # samples whose names and labels stand for the data set
-KEYED = (ShuffleSampler, DistributedSampler)
+KEYED = (ShuffleSampler, DistributedSampler, BucketSampler)
 # Orders that move no generator but their own
 PURE = (SequentialSampler, TorchsSampler, *KEYED, list, tuple, range, _InfiniteConstantSampler)
 
@@ -80,6 +81,8 @@ def global_batch(loader: OrderedLoader, epoch: int) -> int | None:
         return int(batches.batch_size) * world
     if type(batches) is PixelBatchSampler:
         return batches.at(epoch) * world
+    if type(batches) is BucketSampler:
+        return batches.global_batch
     return world if batches is None else None
 
 
@@ -91,6 +94,8 @@ def described(loader: OrderedLoader) -> str:
     }
     settings["window"] = asked(sampler, "window", int) or None
     settings["mixture"] = asked(sampler, "mixture", int)
+    if type(sampler) is BucketSampler:
+        settings |= sampler.settings
     shown = [f"{name}={value}" for name, value in settings.items() if value is not None]
     return f"{type(sampler).__name__}({', '.join(shown)})"[:128]
 

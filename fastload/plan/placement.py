@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
+from fastload.spec import Size
+
 if TYPE_CHECKING:
     import torch
 
@@ -114,8 +116,9 @@ class Chooser:
         """A new epoch: what was handed out before says nothing about what comes."""
         self._row, self._fresh = None, 0
 
-    def choose(self, size: int | None) -> Placement:
+    def choose(self, size: Size | None) -> Placement:
         """Of a batch of this size, px."""
+        size = _measured(size)
         with self._lock:
             if len(self.placements) == 1:
                 return self.placements[0]
@@ -126,9 +129,10 @@ class Chooser:
             return trial.chosen or self.placements[0]
 
     def handed(
-        self, size: int | None, placement: Placement, images: int, mark: "torch.cuda.Event"
+        self, size: Size | None, placement: Placement, images: int, mark: "torch.cuda.Event"
     ) -> None:
         """A batch went to the caller, whose stream passes `mark` then."""
+        size = _measured(size)
         with self._lock:
             self._fresh = self._fresh + 1 if self._row == (size, placement) else 1
             self._row = size, placement
@@ -222,3 +226,10 @@ class Chooser:
             ),
             self.placements[0],
         )
+
+
+def _measured(size: Size | None) -> int | None:
+    """What batches of this size are measured as. Those of buckets, which have about as many px and
+    come in any order, are measured together.
+    """
+    return None if isinstance(size, tuple) else size

@@ -1,6 +1,6 @@
 """From a pipeline to a checked plan: every problem at once, before a byte is read."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from fastload import progressive, rng
@@ -14,7 +14,7 @@ from fastload.progressive import SizeSchedule
 from fastload.sources import Source
 from fastload.sources.fields import Target
 from fastload.sources.masks import Masks
-from fastload.spec import Array, Ints, Spec, Stage, Work
+from fastload.spec import Array, Ints, Size, Spec, Stage, Work
 from fastload.transforms import Mix, Op
 from fastload.transforms.mix_records import MixRecords
 from fastload.transforms.mixing import soft_labels
@@ -104,14 +104,27 @@ class Plan:
         """One image after CROP."""
         return next((step.spec for step in self.steps if step.stage > Stage.CROP), self.out)
 
-    def at(self, size: int) -> "Plan":
-        """The plan of batches with this side, px, in place of `full`; other views in proportion.
+    def at(self, size: Size) -> "Plan":
+        """The plan of batches with this side, px, in place of `full`, or of this height and width;
+        other views in proportion.
 
         Raises PipelineError.
         """
+        if isinstance(size, tuple):
+            return self._in_bucket(*size)
         steps, out = stackable(resizing.at_size(self.ops, self.size_mode, size, self.full))
         more = tuple(view.at(max(1, round(view.full * size / self.full))) for view in self.more)
         return replace(self, steps=steps, out=out, more=more)
+
+    def _in_bucket(self, height: int, width: int) -> "Plan":
+        now = self.cropped
+        tall, wide = height / (now.height or 1), width / (now.width or 1)
+        made = [stackable(resizing.in_bucket(one.ops, tall, wide)) for one in self.pictures]
+        first, *more = (
+            replace(one, steps=steps, out=out)
+            for one, (steps, out) in zip(self.pictures, made, strict=True)
+        )
+        return replace(first, more=tuple(more))
 
     def placed(self, placement: Placement) -> "Plan":
         """The same, made there."""
@@ -236,6 +249,18 @@ def _schedule_problems(plan: Plan, schedule: SizeSchedule) -> list[str]:
             problems += [
                 f"{progressive.WHERE}: at {size} px, {problem}" for problem in error.problems
             ]
+    return problems
+
+
+def bucket_problems(plan: Plan, sizes: Iterable[tuple[int, int]]) -> list[str]:
+    """Why batches cannot have these heights and widths, px."""
+    problems = plan.every(lambda one: resizing.bucket_problems(one.ops))
+    for size in sizes if not problems else ():
+        try:
+            plan.at(size)
+        except PipelineError as error:
+            where = f"{resizing.BUCKETS}: at {size[0]}x{size[1]} px"
+            problems += [f"{where}, {problem}" for problem in error.problems]
     return problems
 
 

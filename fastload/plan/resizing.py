@@ -1,4 +1,4 @@
-"""A pipeline's ops at another image size, for size schedules."""
+"""A pipeline's ops at another image size, for size schedules and buckets."""
 
 from fastload.errors import PipelineError
 from fastload.progressive import WHERE
@@ -7,6 +7,7 @@ from fastload.transforms import Op
 from fastload.transforms.batch_resize import BatchCrop, BatchResize
 from fastload.transforms.kinds import Region
 
+BUCKETS = "BucketSampler"
 INSTEAD = "use ProgressiveResize(mode='resize')"
 
 
@@ -47,3 +48,25 @@ def at_size(ops: tuple[Op, ...], mode: str, size: int, full: int) -> tuple[Op, .
         want = f"want up to {full} px; only mode 'decode' makes images larger"
         raise PipelineError([f"{WHERE}: size is {size}, {want}"])
     return (*ops, (BatchResize if mode == "resize" else BatchCrop)(size / full))
+
+
+def bucket_problems(ops: tuple[Op, ...]) -> list[str]:
+    """Why images of this pipeline cannot have the sizes of buckets."""
+    crops = [(number, op) for number, op in enumerate(ops, start=1) if op.stage == Stage.CROP]
+    problems = []
+    if not any(isinstance(op, Region) for _, op in crops):
+        problems.append(
+            f"{BUCKETS}: nothing resizes the images to their bucket; begin with Resize and "
+            "RandomCrop, or RandomResizedCrop"
+        )
+    return problems + [
+        f"{BUCKETS}: op {number} ({op.name}) has no other shape; leave it out, or give batch_size "
+        "in place of the sampler"
+        for number, op in crops
+        if op.fitted(1.0, 2.0) is None
+    ]
+
+
+def in_bucket(ops: tuple[Op, ...], height: float, width: float) -> tuple[Op, ...]:
+    """The pipeline's ops for images so many times as high and wide as CROP makes them now."""
+    return tuple((op.stage == Stage.CROP and op.fitted(height, width)) or op for op in ops)

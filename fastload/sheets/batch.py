@@ -102,28 +102,37 @@ class Batches:
         works = self.loader._works(self.plan, self.seed, self.epoch)
         return (work for work in works if isinstance(work, Work))
 
+    def first(self, count: int) -> list[Shown]:
+        """So many samples of the epoch, or all of a shorter one. Raises SampleError."""
+        shown: list[Shown] = []
+        for work in self.works():
+            shown += self.show(work, slice(0, count - len(shown)))
+            if len(shown) == count:
+                break
+        return shown
+
     def show(self, work: Work, window: slice = EVERY) -> list[Shown]:
         """The samples in `window` of the batch `work`. Raises SampleError."""
-        how, few = mix_records(self.plan, work), cut(work, window)
+        sized = self.plan if work.size is None else self.plan.at(work.size)
+        how, few = mix_records(sized, work), cut(work, window)
         # Draws depend on the step, not on the batch's other samples; but these may be partners.
         engine = self.loader._make_engine(self.loader._route)
         images, _ = next(iter(engine.epoch(iter([few if how is None else work]))))
         batches = images if self.plan.views else [images if how is None else images[window]]
         pixels = [
-            denormalised(batch, plan)
-            for batch, plan in zip(batches, self.plan.pictures, strict=True)
+            denormalised(batch, plan) for batch, plan in zip(batches, sized.pictures, strict=True)
         ]
         small, sizes = self._thumbnails(few)
-        drawn = [plan.records(few, np.array(sizes, np.int32)) for plan in self.plan.pictures]
+        drawn = [plan.records(few, np.array(sizes, np.int32)) for plan in sized.pictures]
         mixing = (
             [()] * len(few)
             if how is None
-            else [log.mixing(self.plan, how, work, n) for n in range(len(work))[window]]
+            else [log.mixing(sized, how, work, n) for n in range(len(work))[window]]
         )
         out = []
         for n, sample in enumerate(few.samples.tolist()):
             views = []
-            for plan, batch, records in zip(self.plan.pictures, pixels, drawn, strict=True):
+            for plan, batch, records in zip(sized.pictures, pixels, drawn, strict=True):
                 mine = [record[n] for record in records]
                 _outline(small[n], sizes[n], plan, mine)
                 lines = log.lines(plan.steps, mine) + mixing[n]

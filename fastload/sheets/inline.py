@@ -1,5 +1,6 @@
 """`fastload.show`: what the model will see, as a picture in a notebook."""
 
+import copy
 import io
 import os
 from collections.abc import Iterable
@@ -10,6 +11,7 @@ from PIL import Image
 
 from fastload.errors import UsageError
 from fastload.loader import DataLoader
+from fastload.order.buckets import BucketSampler
 from fastload.sheets import files, sheet
 from fastload.sheets.batch import Batches, Shown
 from fastload.sheets.layout import Card, Sheet, fitted
@@ -56,8 +58,9 @@ def show(
 ) -> Picture:
     """Draw images as the model will see them, each beside its original, with every draw in words.
 
-    The order is shuffled. Of a loader with `shuffle=True` and a seed these are the first images of
-    the epoch. Nothing of the loader changes, and its next epoch is the same as without it.
+    The order is shuffled. Of a loader with a seed and `shuffle=True`, or a `BucketSampler`, these
+    are the first images of the epoch. Nothing of the loader changes, and its next epoch is the same
+    as without it.
 
     Args:
         data: A `fastload.DataLoader`; or a data set that it runs natively, such as what
@@ -89,16 +92,17 @@ def show(
         dataset, seed, mix = data.dataset, data.seed or 0, data.mix
     else:
         dataset, seed, mix = data, 0, None
-    loader: DataLoader[Any] = DataLoader(
-        dataset, n, shuffle=True, seed=seed, seek_index="use", mix=mix
-    )
+    order: dict[str, Any] = {"batch_size": n, "shuffle": True}
+    if isinstance(data, DataLoader) and type(data.batch_sampler) is BucketSampler:
+        order = {"batch_sampler": copy.copy(data.batch_sampler)}
+    loader: DataLoader[Any] = DataLoader(dataset, **order, seed=seed, seek_index="use", mix=mix)
     if loader._route.plan is None:
         raise UsageError(
             "show: PyTorch's own engine runs this data set, and nobody can tell what it draws; "
             "print(loader.explain()) says why"
         )
     batches = Batches(loader, seed, epoch)
-    shown = batches.show(next(batches.works()))
+    shown = batches.first(n)
     notes = (
         f"epoch {epoch}, seed {seed}, {batches.backend} backend",
         "Left the original, right what the model gets, de-normalised.",

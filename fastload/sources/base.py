@@ -79,7 +79,8 @@ class Source(Protocol):
     Methods are called from any thread. The samples and their order never change.
 
     A source may also have `pixels(sample) -> uint8 [H, W, 3] | None`, of a sample that is not
-    encoded, and `most_pixels() -> int`, height times width of the largest image.
+    encoded, `most_pixels() -> int`, height times width of the largest image, and
+    `sizes(samples) -> int32 [K, 2]`, heights and widths in px, where these are known.
 
     Example:
         >>> import numpy as np

@@ -17,7 +17,7 @@ from fastload.sources import arrow, fields
 from fastload.sources.base import Location, Seek, open_files
 from fastload.sources.fields import Field
 from fastload.sources.shard_index import INDEX, SUM, Index, read_index
-from fastload.spec import Longs
+from fastload.spec import Ints, Longs
 from fastload.system import limits
 
 TEMPORARY = ".fastload-"  # how names start that a conversion has not committed
@@ -81,6 +81,11 @@ class ShardSource:
             self.index.columns[name].at(rows) for name in ("index_offset", "index_size")
         )
         return Seek(files, file, offset, np.where(usable[file] & (size <= most), size, 0))
+
+    def sizes(self, samples: Longs) -> Ints:
+        """int32 [N, 2]: heights and widths, px, as the index says."""
+        rows, columns = arrow.in_batches(samples, len(self)), self.index.columns
+        return np.stack([columns["height"].at(rows), columns["width"].at(rows)], axis=1)
 
     def most_pixels(self) -> int:
         """Of the largest image, as the index says."""

@@ -83,6 +83,12 @@ class Op:
         """The op of CROP that makes images `factor` times as high and wide; None: there is none."""
         return None
 
+    def fitted(self, height: float, width: float) -> "Op | None":
+        """The op of CROP that makes images so many times as high and as wide, whose contents keep
+        their shape; None: there is none.
+        """
+        return self.scaled(height) if height == width else None
+
     def words(self, record: Records, before: Spec) -> str:
         """What one sample's record means, as `show` says it; "": nothing worth a line.
 
@@ -161,6 +167,12 @@ def scaled_size(size: int | tuple[int, ...], factor: float) -> int | tuple[int, 
     if isinstance(size, tuple):
         return tuple(max(1, round(px * factor)) for px in size)
     return max(1, round(size * factor))
+
+
+def fitted_size(size: int | tuple[int, ...], height: float, width: float) -> tuple[int, int]:
+    """A `size` argument, of which one number means both sides, times `height` and `width`, px."""
+    rows, columns = pair(size)
+    return max(1, round(rows * height)), max(1, round(columns * width))
 
 
 def size_problems(size: tuple[int, ...]) -> list[str]:

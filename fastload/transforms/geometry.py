@@ -17,11 +17,13 @@ from fastload.transforms.base import (
     everywhere,
     filter_name,
     filter_problems,
+    fitted_size,
     pair,
     scaled_size,
     size_problems,
 )
 from fastload.transforms.boxes import TRIES, crop_boxes
+from fastload.transforms.covering import Cover
 from fastload.transforms.kinds import Region, Window
 
 # timm 1.0.31: where the interpolation is "random", an image gets one of these, half the time each.
@@ -111,6 +113,11 @@ class RandomResizedCrop(Region):
     def scaled(self, factor: float) -> "RandomResizedCrop":
         return replace(self, size=scaled_size(self.size, factor))
 
+    def fitted(self, height: float, width: float) -> "RandomResizedCrop":
+        # Of a wider image the boxes are wider, too: their contents are stretched as before.
+        ratio = (self.ratio[0] * width / height, self.ratio[1] * width / height)
+        return replace(self, size=fitted_size(self.size, height, width), ratio=ratio)
+
 
 @dataclass(frozen=True)
 class Resize(Region):
@@ -179,6 +186,12 @@ class Resize(Region):
         longest = max(1, round(self.max_size * factor))
         return replace(self, size=size, max_size=max(longest, size + 1))  # it wants it larger
 
+    def fitted(self, height: float, width: float) -> "Resize | Cover | None":
+        size = fitted_size(self.size, height, width)
+        if isinstance(self.size, tuple):
+            return replace(self, size=size)
+        return None if self.max_size else Cover(size, self.interpolation, self.antialias)
+
     def _targets(self, sizes: Ints) -> Ints:
         if isinstance(self.size, tuple):
             return everywhere(self.size, sizes)
@@ -244,3 +257,6 @@ class CenterCrop(Window):
 
     def scaled(self, factor: float) -> "CenterCrop":
         return replace(self, size=scaled_size(self.size, factor))
+
+    def fitted(self, height: float, width: float) -> "CenterCrop":
+        return replace(self, size=fitted_size(self.size, height, width))

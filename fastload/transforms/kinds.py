@@ -89,6 +89,9 @@ class Flip(Op):
     def scaled(self, factor: float) -> "Flip":
         return self
 
+    def fitted(self, height: float, width: float) -> "Flip":
+        return self
+
     def words(self, record: Records, before: Spec) -> str:
         return "mirrored" if int(record[0]) else "not mirrored"
 

@@ -17,8 +17,8 @@ from fastload.transforms.base import (
     Params,
     everywhere,
     fill_problems,
+    fitted_size,
     pair,
-    scaled_size,
     size_problems,
 )
 from fastload.transforms.kinds import Window
@@ -186,6 +186,9 @@ class RandomCrop(Window):
         return not any(self._border) and (not self.pad_if_needed or bool(fits))
 
     def scaled(self, factor: float) -> "RandomCrop | None":
+        return self.fitted(factor, factor)
+
+    def fitted(self, height: float, width: float) -> "RandomCrop | None":
         if self.padding is not None:
             return None
-        return replace(self, size=scaled_size(self.size, factor))
+        return replace(self, size=fitted_size(self.size, height, width))

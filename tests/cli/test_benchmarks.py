@@ -95,6 +95,19 @@ def test_what_is_dropped_from_the_page_cache_is_still_there(tmp_path):
 
 
 @pytest.mark.long
+def test_the_bucket_benchmark_compares_with_buckets_by_hand(command, folder, tmp_path):
+    pytest.importorskip("torchvision")
+    given = ["--data", folder, "--workers", "1", "--sides", "64", "--repetitions", "1"]
+    done = command("-m", "benchmarks", "buckets", *given, "--json", "--results", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    by_hand, ours = (json.loads(line) for line in done.stdout.splitlines())
+    assert (by_hand["ratio"], by_hand["settings"]["side"]) == (None, 64)
+    assert ours["reference"] == by_hand["variant"]
+    assert ours["median"] > 0
+    assert (tmp_path / "buckets.jsonl").exists()
+
+
+@pytest.mark.long
 def test_the_loader_benchmark_measures_all_variants(command, folder, tmp_path):
     pytest.importorskip("torchvision")
     pytest.importorskip("pyarrow")

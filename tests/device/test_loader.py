@@ -96,6 +96,21 @@ def test_what_else_a_batch_may_be(folder, gpu, decoder, how):
         same(list(device), list(host))
 
 
+@pytest.mark.parametrize("placement", ALL, ids=str)
+def test_buckets_in_every_placement(folder, gpu, decoder, placement):
+    ops = [T.Resize(32), T.RandomCrop(32), T.RandAugment(1), *LAST["float32"]]
+    data = fastload.open(folder, ops)
+    on_gpu = {"device": "cuda", "decode": placement.decode, "augment": placement.augment}
+    host, device = (
+        fastload.DataLoader(
+            data, num_workers=1, seed=5, **more,
+            batch_sampler=fastload.BucketSampler(data, 8, buckets=[(32, 32), (24, 44)], seed=1),
+        )
+        for more in ({}, on_gpu)
+    )  # fmt: skip
+    same(list(device), list(host))
+
+
 def test_auto_tries_all_places_and_the_batches_stay_the_same(folder, gpu, decoder, monkeypatch):
     monkeypatch.setattr("fastload.plan.placement.COUNTED", 2)
     data = fastload.open(folder, [T.RandomResizedCrop((31, 45)), T.RandAugment(1), *LAST["uint8"]])

@@ -37,6 +37,7 @@ RUNNING = [
         DOCS / "views.md",
         DOCS / "errors.md",
         DOCS / "progressive.md",
+        DOCS / "buckets.md",
         DOCS / "images.md",
         *FORMATS,
     )

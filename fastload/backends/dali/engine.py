@@ -26,7 +26,7 @@ from fastload.errors import BackendError, SampleError
 from fastload.plan.bad_samples import Report
 from fastload.plan.plan import Plan, mix_records, targets
 from fastload.sources.base import remote
-from fastload.spec import Work
+from fastload.spec import Size, Work
 from fastload.transforms.reference.mix import mix
 
 # A pipeline that is garbage when a process forks would be ended by the child, whose garbage
@@ -52,7 +52,7 @@ class DaliEngine(Engine):
         self.threads, self.depth = threads, depth
         self.pinned = pinned and device != "cuda"
         self.pictures = dali_inputs.pictures_of(plan, own=own)
-        self.plans: dict[int | None, Plan] = {None: plan}  # by the work's size
+        self.plans: dict[Size | None, Plan] = {None: plan}  # by the work's size
         self.pool = _native.Pool(1)  # reads files and headers
         self.kept: Line | None = None  # of an epoch that is over
         # Called with a batch's bad samples that did not raise
@@ -65,7 +65,7 @@ class DaliEngine(Engine):
         """
         return Epoch(self, works)
 
-    def at(self, size: int | None) -> Plan:
+    def at(self, size: Size | None) -> Plan:
         if size not in self.plans:
             self.plans[size] = self.plan.at(size or 0)
         return self.plans[size]

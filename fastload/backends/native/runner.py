@@ -22,7 +22,7 @@ from fastload.plan.placement import Placement
 from fastload.plan.plan import Plan
 from fastload.sources.base import Location
 from fastload.sources.seek_views import View
-from fastload.spec import Array, Ints, Stage, Work
+from fastload.spec import Array, Ints, Size, Stage, Work
 
 
 def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
@@ -66,7 +66,7 @@ class Runner:
     plan: Plan
     pictures: tuple[Picture, ...]
 
-    def at(self, size: int) -> "Runner":
+    def at(self, size: Size) -> "Runner":
         """The runner of batches whose work has this size, px."""
         plan = self.plan.at(size)
         pairs = zip(self.pictures, plan.pictures, strict=True)
