@@ -190,7 +190,7 @@ def _prepared(
         pairs = []
         for source, name in files.links:
             temporary = below.temporary(name.removeprefix("shard-"), TEMPORARY)
-            copied += _link(source, hold.into, temporary)
+            copied += link(source, hold.into, temporary)
             pairs.append((temporary, name))
         text = index_writer.metadata(
             count, classes, files.shards, Extras(files.sidecars, transcoded(parts))
@@ -200,7 +200,7 @@ def _prepared(
         yield _Ready(hold.into, pairs, index, summary)
 
 
-def _link(source: str, folder: Folder, name: Inner) -> int:
+def link(source: str, folder: Folder, name: Inner) -> int:
     """Give a file a second name, or copy it where that cannot be; the bytes that were copied.
 
     Raises OSError.
