@@ -10,7 +10,7 @@ from fastload.conversion.options import Options
 from fastload.conversion.web import job
 from fastload.conversion.web.options import Columns, Fetch
 
-QUICK = {"private": True, "backoff": 0.01, "timeout": 1.0, "host_connections": 64, "retries": 1}
+QUICK = {"private": True, "backoff": 0.01, "timeout": 20.0, "host_connections": 64, "retries": 1}
 
 
 def parquet(path: Path, **columns: list[object]) -> Path:

@@ -26,7 +26,7 @@ class Request:
 
     async def answer(self, status: int = 200, body: bytes = b"", **headers: str) -> None:
         """A whole answer; a header's `_` is written as `-`."""
-        headers = {"Content-Length": str(len(body)), **headers}
+        headers = {"Content_Length": str(len(body)), **headers}
         lines = "".join(f"{name.replace('_', '-')}: {said}\r\n" for name, said in headers.items())
         await self.send(f"HTTP/1.1 {status} Said\r\n{lines}\r\n".encode() + body)
 
