@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import fastload
+from fastload import cli
 from fastload.conversion import verify
 from fastload.conversion.options import Options
 from fastload.conversion.web import retrying
@@ -58,7 +59,7 @@ def test_what_failed_comes_later_as_new_shards(tmp_path: Path, server: Server):
     found = samples(target)
     assert list(found) == [f"{n:09d}" for n in (0, 1, 2, 4, 5, 6, 8, 9, 10, 3, 7)]
     assert all(sample["jpg"] == IMAGES[int(key)] for key, sample in found.items())
-    assert not verify.run(str(target)).damages
+    assert not verify.verify(verify.prepare(str(target)), 1).damages
     assert (len(opened), len(fastload.open(str(target)))) == (9, 11)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "out", "out.failed.parquet", "urls.parquet",
@@ -117,7 +118,7 @@ def test_a_killed_job_goes_on_and_asks_for_nothing_twice(
     environment = {**os.environ, "PYTHONPATH": forker.path}
     child = forker.start([sys.executable, *command], environment)
     journal = target / ".fastload-journal"
-    until = time.monotonic() + 60
+    until = time.monotonic() + 600
     while time.monotonic() < until and not (
         journal.exists() and journal.read_bytes().count(b'"part"') >= 3
     ):
@@ -133,27 +134,57 @@ def test_a_killed_job_goes_on_and_asks_for_nothing_twice(
     assert contents(target) == contents(tmp_path / "whole")
 
 
-def test_the_command_line_says_what_failed(tmp_path: Path, server: Server, program):
-    for path in BROKEN:
-        del server.answers[path]
+@pytest.fixture
+def convert(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    """`fastload convert …` in this process: its status and what it prints."""
+
+    def run(*arguments: object) -> tuple[object, str, str]:
+        monkeypatch.setattr(sys, "argv", ["fastload", "convert", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        said = capsys.readouterr()
+        return ended.value.code, said.out, said.err
+
+    return run
+
+
+def test_the_command_line_says_what_failed(tmp_path: Path, server: Server, convert):
+    whole = {path: server.answers.pop(path) for path in BROKEN}
     source, target = table(tmp_path, server), tmp_path / "out"
-
-    def run(*arguments: object):
-        return program("-m", "fastload", "convert", *map(str, arguments))
-
-    done = run(source, target, "--allow-private", "--json", tmp_path / "said.json")
-    assert done.returncode == 0, done.stderr
-    assert "http_status 404" in done.stdout
-    assert f"each failed URL is listed in {target}.failed.parquet" in done.stderr
-    said = json.loads((tmp_path / "said.json").read_text())
-    assert (said["rows"], said["samples"], said["failed"]) == (12, 9, {"http_status 404": 3})
-    dry = run(source, tmp_path / "dry", "--dry-run", "--rows-per-shard", 5)
-    assert "would be fetched" in dry.stdout
-    wrong = run(source, tmp_path / "x", "--shard-size", "1M")
-    assert wrong.returncode == 1
-    assert wrong.stderr == (
-        "fastload: convert: a table of URLs takes no --shard-size; leave it out (its shards are "
-        "cut by --rows-per-shard)\n"
+    said = tmp_path / "said.json"
+    status, out, err = convert(source, target, "--allow-private", "--json", said)
+    assert (status, "http_status 404" in out) == (0, True)
+    assert f"each failed URL is listed in {target}.failed.parquet" in err
+    summary = json.loads(said.read_text())
+    assert (summary["rows"], summary["samples"]) == (12, 9)
+    assert summary["failed"] == {"http_status 404": 3}
+    server.answers.update(whole)
+    status, out, _ = convert(
+        source, target, "--allow-private", "--retry-failed", "--json", "-", "--min-side", "1"
     )
-    alien = run(tmp_path, tmp_path / "x", "--timeout", 3)
-    assert alien.stderr.startswith("fastload: convert: --timeout is for tables of URLs (got ")
+    assert (status, json.loads(out)["added"], json.loads(out)["failed"]) == (0, 3, {})
+    _, out, _ = convert(source, tmp_path / "dry", "--dry-run", "--rows-per-shard", 5, "--json", "-")
+    assert json.loads(out) == {"rows": 12, "shards": 3, "rows_per_shard": 5, "dry_run": True}
+
+
+def test_the_command_line_refuses_what_does_not_fit(tmp_path: Path, server: Server, convert):
+    source = table(tmp_path, server)
+    assert convert(source, tmp_path / "x", "--shard-size", "1M") == (
+        1,
+        "",
+        (
+            "fastload: convert: a table of URLs takes no --shard-size; leave it out (its shards "
+            "are cut by --rows-per-shard)\n"
+        ),
+    )
+    assert convert(source, tmp_path / "x.beton")[2] == (
+        "fastload: convert: URLs go into shards, not into a .beton file; convert them after\n"
+    )
+    assert convert(tmp_path, tmp_path.parent / "x", "--timeout", 3, "--from", "folder")[2] == (
+        f"fastload: convert: --timeout is for tables of URLs (got {tmp_path}); name its column by "
+        "--url-column, or leave it out\n"
+    )
+    assert convert(source, tmp_path / "x", "--url-column", "nothing")[2] == (
+        f"fastload: {source}: no column 'nothing' (has url); give the name of one that is there\n"
+    )
+    assert convert(source, tmp_path / "x", "--connections", 0)[0] == 2

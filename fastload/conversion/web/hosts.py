@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from fastload.conversion.web.failures import failed
 
 KEPT = 4096  # hosts that nobody uses, before they are forgotten
+MOST = 1 << 17  # hosts, before those are forgotten too that are to be left alone for a while
 
 
 class _Gate:
@@ -66,3 +67,5 @@ class Hosts:
             for host, gate in self.gates.items()
             if gate.users or max(gate.next, gate.silent) > now
         }
+        if len(self.gates) >= MOST:
+            self.gates = {host: gate for host, gate in self.gates.items() if gate.users}

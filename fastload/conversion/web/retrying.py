@@ -175,7 +175,7 @@ def append(where: str, more: str) -> Index:
             raise ConversionError(
                 f"{where}: its seek indexes are damaged; run fastload index {where} first"
             )
-        arrays, pairs = columns(pa, where, parts, files), list[tuple[str, str]]()
+        arrays, pairs = columns(pa, where, parts, files), list[tuple[Inner, str]]()
         for path, name in files.links:
             if os.path.dirname(path) == new.where:
                 temporary = below.temporary(name.removeprefix("shard-"), TEMPORARY)
@@ -184,7 +184,9 @@ def append(where: str, more: str) -> Index:
         extras = Extras(files.sidecars, transcoded(parts))
         text = index_writer.metadata(len(arrays["size"]), classes, files.shards, extras)
         content = index_writer.encode(pa, arrays, text)
-        commits.replace_index(folder, pairs, content, old.checksum)
+        for temporary, name in pairs:  # second names, whose modes are right already
+            folder.rename(temporary, Inner(name))
+        commits.replace_index(folder, (), content, old.checksum)
     return subsets.open_index(where)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fastload import _native
 from fastload.conversion.readers import manifest, table_files
@@ -17,6 +17,7 @@ from fastload.conversion.readers.spans import Spool
 from fastload.conversion.web.options import Columns
 from fastload.errors import SourceError
 from fastload.sources.arrow import PARSE_ERRORS, import_arrow
+from fastload.sources.staging import at_hand
 from fastload.spec import Json
 
 TABLES, LISTS = (".parquet", ".arrow"), (".csv", ".tsv", ".jsonl")
@@ -62,25 +63,46 @@ def files_at(where: str) -> list[str]:
     """The tables at a path, in the order of their names; none where there are none."""
     if not os.path.isdir(where):
         return [where] if where.lower().endswith(SUFFIXES) and os.path.isfile(where) else []
-    names = sorted(name for name in os.listdir(where) if name.lower().endswith(SUFFIXES))
+    names = [name for name in _visible(where) if name.lower().endswith(SUFFIXES)]
     return [os.path.join(where, name) for name in names]
 
 
 def looks_like_one(where: str) -> bool:
-    """Whether a table of URLs lies there: it has a column of URLs, and none of images or paths."""
+    """Whether a table of URLs lies there: it has a column of URLs, and none of images or paths.
+
+    A folder has nothing beside such tables.
+    """
     paths = files_at(where)
-    if not paths:
+    if not paths or (os.path.isdir(where) and len(paths) < len(_visible(where))):
         return False
     try:
         names = _names(paths[0])
+        if not any(name in URLS for name in names) or any(name in IMAGES for name in names):
+            return False
+        return not (paths[0].lower().endswith(TABLES) and _holds_bytes(_opened(paths[0]).schema))
     except (SourceError, *PARSE_ERRORS, csv.Error):
         return False  # whoever opens it says what is wrong
-    return any(name in URLS for name in names) and not any(name in IMAGES for name in names)
+
+
+def _visible(folder: str) -> list[str]:
+    """Names in a folder, but those that programs leave there: _SUCCESS, .crc."""
+    return sorted(name for name in os.listdir(folder) if not name.startswith(("_", ".")))
+
+
+def _holds_bytes(schema: Any) -> bool:
+    """Whether a column may hold images: bytes, or the Hub's struct of bytes and path."""
+    import pyarrow as pa
+
+    plain = pa.types
+    return any(
+        plain.is_binary(one.type) or plain.is_large_binary(one.type) or plain.is_struct(one.type)
+        for one in schema
+    )
 
 
 def load(where: str, columns: Columns) -> Table:
     """Read the table. Raises SourceError, ConversionError."""
-    paths = files_at(where)
+    paths = files_at(at_hand(where))
     if not paths:
         raise SourceError(
             f"{where}: is no table of URLs (want {', '.join(SUFFIXES)}, or a folder of them); give "
