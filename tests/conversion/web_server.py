@@ -47,10 +47,12 @@ class Server:
         return f"http://{host}:{self.port}{path}"
 
     async def serve(self, reader: asyncio.StreamReader, out: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
-            while head := (await reader.readuntil(b"\r\n\r\n")).decode("latin-1"):
-                await self.one(head.split("\r\n"), out)
-        out.close()
+        try:
+            with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+                while head := (await reader.readuntil(b"\r\n\r\n")).decode("latin-1"):
+                    await self.one(head.split("\r\n"), out)
+        finally:
+            out.close()
 
     async def one(self, lines: list[str], out: asyncio.StreamWriter) -> None:
         path = lines[0].split(" ")[1]
@@ -79,6 +81,7 @@ def serving(answers: dict[str, Answer]) -> Iterator[Server]:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.sleep(0)  # transports are closed one turn later
 
     listening = loop.run_until_complete(begin())
     server.port = listening.sockets[0].getsockname()[1]
