@@ -80,6 +80,13 @@ def merged_classes(indexes: Sequence[Index]) -> tuple[str, ...]:
     return longest
 
 
+def unique(index: Index, rows: Longs) -> Longs:
+    """Those of the rows, which go up, whose image no earlier one has, by its size and XXH3-64."""
+    checksums = index.columns["checksum"][rows].view(np.int64)
+    pairs = np.stack([checksums, index.columns["size"][rows]], axis=1)
+    return rows[np.sort(np.unique(pairs, axis=0, return_index=True)[1])]
+
+
 def drawn(
     index: Index, shares: Sequence[float], seed: int, *, by_class: bool = True
 ) -> list[Longs]:

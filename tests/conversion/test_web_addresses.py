@@ -1,9 +1,14 @@
 """Small parts of fetching, each alone."""
 
 import asyncio
+import gzip
 import time
+import zlib
+from collections.abc import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fastload.conversion.web import failures, robots
 from fastload.conversion.web import hosts as web_hosts
@@ -74,6 +79,48 @@ def test_a_failure_is_the_same_after_its_text():
     ):
         assert failures.parsed(str(one)) == one
     assert failures.parsed("cannot be decoded; mend it").code == "broken_image"
+
+
+def outcome(work: Callable[..., object], *arguments: object) -> tuple[object, str]:
+    """What it gives, or the code of the failure."""
+    try:
+        return work(*arguments), ""
+    except FailedError as error:
+        return None, error.failure.code
+
+
+@given(st.text(), st.sampled_from(["", "http://h/", "https://[", "http://h:"]))
+def test_any_text_is_a_url_or_a_bad_one(text: str, start: str):
+    fetching = pytest.importorskip("fastload.conversion.web.fetching")
+    at, code = outcome(fetching.parse, start + text)
+    if at is None:
+        assert code == "bad_url"
+    else:
+        assert (at.scheme in ("http", "https"), at.user, at.fragment) == (True, None, "")
+
+
+PACKERS = {"gzip": gzip.compress, "deflate": zlib.compress}
+
+
+@given(st.binary(max_size=64), st.sampled_from(["", "gzip", "deflate", "br"]), st.booleans())
+def test_any_body_is_unpacked_within_its_limit_or_refused(data: bytes, kind: str, packed: bool):
+    fetching = pytest.importorskip("fastload.conversion.web.fetching")
+    whole = packed and kind in PACKERS
+    body = PACKERS[kind](data) if whole else data
+    out, code = outcome(fetching.unpacked, body, kind, 40)
+    if whole:
+        assert (out, code) == ((data, "") if len(data) <= 40 else (None, "too_large"))
+    elif kind == "":
+        assert out == data
+    else:
+        assert code in ("encoding", "too_large") or len(out) <= 40
+
+
+@given(st.text(max_size=40))
+def test_any_header_asks_for_some_wait_or_none(text: str):
+    fetching = pytest.importorskip("fastload.conversion.web.fetching")
+    assert fetching._asked_wait(text) >= 0
+    assert robots.opted_out([text], OPT_OUTS) in ("", *OPT_OUTS)
 
 
 def test_a_host_has_its_turns():

@@ -101,6 +101,7 @@ class Crew:
         await asyncio.gather(*tasks, return_exceptions=True)
         if self.fetcher is not None:
             await self.fetcher.session.close()
+            await asyncio.sleep(0)  # transports are closed one turn later
 
     async def _fetch(self, unit: Unit, urls: Sequence[tuple[int, str]]) -> None:
         if self.fetcher is None:

@@ -28,6 +28,9 @@ FREE, LARGE = limits.MIB, 4
 MOVED = (301, 302, 303, 307, 308)
 PASSING = (408, 425, 429, 500, 502, 503, 504)  # statuses that may pass
 GOOD = (200, 203)
+# What a library may raise, beside its own errors, for an answer that nobody has thought of: it
+# costs one row, not the job
+ODD = (ValueError, LookupError, TypeError, AssertionError)
 ASKED = {"Accept": "image/*,*/*;q=0.5", "Accept-Encoding": "identity"}
 PLAIN, DEFLATED = ("", "identity"), ("gzip", "x-gzip", "deflate")
 EITHER = 32 + zlib.MAX_WBITS  # of zlib: a header of gzip or of zlib
@@ -106,7 +109,7 @@ class Fetcher:
                 return await take(at, answer)
         except asyncio.TimeoutError as error:
             raise self._late() from error
-        except (aiohttp.ClientError, OSError, ValueError) as error:
+        except (aiohttp.ClientError, OSError, *ODD) as error:
             raise FailedError(failure_of(error)) from error
 
     def _late(self) -> FailedError:
@@ -196,7 +199,7 @@ def _asked_wait(text: str) -> float:
         return float(text[:9])
     try:
         return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
-    except (ValueError, TypeError, OverflowError):
+    except (ValueError, TypeError, LookupError, OverflowError):
         return 0.0
 
 
@@ -245,6 +248,6 @@ def failure_of(error: Exception) -> Failure:
         return Failure("connect", "the host takes no connection", passing=True)
     if isinstance(error, aiohttp.InvalidURL):
         return Failure("bad_url", "is no URL")
-    if isinstance(error, (aiohttp.ClientResponseError, ValueError)):
+    if isinstance(error, (aiohttp.ClientResponseError, *ODD)):
         return Failure("bad_response", "the answer is no HTTP, or its headers are too large")
     return Failure("cut_off", "the connection broke before the end", passing=True)
