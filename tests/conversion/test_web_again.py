@@ -13,6 +13,7 @@ import pytest
 
 import fastload
 from fastload import cli
+from fastload.cli import convert_web_options, web
 from fastload.conversion import verify
 from fastload.conversion.options import Options
 from fastload.conversion.shards_writer import ShardsWriter
@@ -208,3 +209,9 @@ def test_the_command_line_refuses_what_does_not_fit(tmp_path: Path, server: Serv
         f"fastload: {source}: no column 'nothing' (has url); give the name of one that is there\n"
     )
     assert convert(source, tmp_path / "x", "--connections", 0)[0] == 2
+
+
+def test_the_command_line_has_the_defaults_of_the_library():
+    given = {name: default for name, (_, default) in convert_web_options.OPTIONS.items()}
+    assert web.fetched(given) == (Columns(), Fetch())
+    assert convert_web_options.given(given) == []

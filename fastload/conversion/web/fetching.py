@@ -71,7 +71,8 @@ class Fetcher:
         while True:
             tries += 1
             try:
-                return await self._followed(parse(url), self._file)
+                data: bytes = await self._followed(parse(url), self._file)
+                return data
             except FailedError as error:
                 failure = error.failure._replace(tries=tries)
             if not failure.passing or tries > self.how.retries:
@@ -154,8 +155,8 @@ class Fetcher:
         async def take(at: URL, answer: aiohttp.ClientResponse) -> str | None:
             if answer.status not in GOOD:
                 return "" if 400 <= answer.status < 500 and answer.status != 429 else None
-            text = await answer.content.read(robots.MOST)
-            return text.decode("utf-8", "replace")
+            whole: bytes = await answer.content.read(robots.MOST)
+            return whole.decode("utf-8", "replace")
 
         try:
             text: str | None = await self._followed(URL(url), take, asked=False)

@@ -50,7 +50,7 @@ class Table:
 
     def rows(self, numbers: Sequence[int]) -> list[Row]:
         """The rows of these numbers, which go up."""
-        out, known, block = list[Row](), -1, list[Json]()
+        out, known, block = list[Row](), -1, list[list[Any]]()
         for number in numbers:
             if number // BLOCK != known:
                 known = number // BLOCK
