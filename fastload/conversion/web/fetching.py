@@ -72,9 +72,10 @@ class Fetcher:
             tries += 1
             try:
                 data: bytes = await self._followed(parse(url), self._file)
-                return data
             except FailedError as error:
                 failure = error.failure._replace(tries=tries)
+            else:
+                return data
             if not failure.passing or tries > self.how.retries:
                 raise FailedError(failure)
             pause = self.how.backoff * 2 ** (tries - 1) * (0.5 + random.random())
@@ -155,8 +156,12 @@ class Fetcher:
         async def take(at: URL, answer: aiohttp.ClientResponse) -> str | None:
             if answer.status not in GOOD:
                 return "" if 400 <= answer.status < 500 and answer.status != 429 else None
-            whole: bytes = await answer.content.read(robots.MOST)
-            return whole.decode("utf-8", "replace")
+            data = bytearray()
+            async for piece in answer.content.iter_any():
+                data += piece
+                if len(data) >= robots.MOST:
+                    break
+            return data[: robots.MOST].decode("utf-8", "replace")
 
         try:
             text: str | None = await self._followed(URL(url), take, asked=False)
