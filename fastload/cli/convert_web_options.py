@@ -50,8 +50,13 @@ OPTIONS: dict[str, tuple[Any, Any]] = {
     "max_area": (_option(NUMBER, "Leave out images with more pixels.", "PX"), None),
     "max_aspect": (_option(REAL, "Leave out images that are longer, side to side.", "RATIO"), None),
     "opt_out": (
-        _option(str, "Words of X-Robots-Tag that keep an image out; none: do not ask.", "WORDS"),
-        "noai,noimageai,noindex,noimageindex",
+        _option(
+            TEXT,
+            "Words of X-Robots-Tag that keep an image out, by commas, or none; default: noai, "
+            "noimageai, noindex, noimageindex.",
+            "WORDS",
+        ),
+        None,
     ),
     "robots_txt": (_option(bool, "Ask each site's robots.txt.", name="--robots-txt"), False),
     "user_agent": (_option(TEXT, "What the requests call themselves.", "TEXT"), None),

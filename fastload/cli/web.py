@@ -87,13 +87,14 @@ def _refuse(to: str, arguments: Json) -> None:
 def fetched(web: Json) -> "tuple[Columns, Fetch]":
     """What the command says of columns and of fetching."""
     from fastload.conversion.units import parse_size
-    from fastload.conversion.web.options import AGENT, Columns, Fetch
+    from fastload.conversion.web.options import AGENT, OPT_OUTS, Columns, Fetch
 
     names = (
         "connections", "host_connections", "host_rate", "timeout", "retries", "redirects",
         "min_side", "max_area", "max_aspect", "robots_txt",
     )  # fmt: skip
-    words = [word.strip().lower() for word in web["opt_out"].split(",")]
+    said = ",".join(OPT_OUTS) if web["opt_out"] is None else web["opt_out"]
+    words = [word.strip().lower() for word in said.split(",")]
     try:
         columns = Columns(
             web["url_column"], web["caption_column"], web["checksum_column"],
