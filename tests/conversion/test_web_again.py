@@ -4,6 +4,7 @@ import asyncio
 import errno
 import json
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -118,6 +119,21 @@ def test_a_job_that_broke_off_asks_for_nothing_twice(
     assert fetched(source, target, rows=3, options={"resume": True}).conversion.resumed == 12
     assert not server.asked
     assert contents(target) == contents(tmp_path / "whole")
+
+
+def test_an_interrupt_does_not_wait_for_hosts(tmp_path: Path, server: Server):
+    """A host that never answers: a job that waited for it would not end."""
+
+    async def interrupts(request: Request) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        await asyncio.sleep(3600)
+
+    source, target = table(tmp_path, server), tmp_path / "out"
+    answer, server.answers["/7.jpg"] = server.answers["/7.jpg"], interrupts
+    with pytest.raises(KeyboardInterrupt):
+        fetched(source, target, rows=3, timeout=3600.0)
+    server.answers["/7.jpg"] = answer
+    assert fetched(source, target, rows=3, options={"resume": True}).conversion.samples == 12
 
 
 @pytest.mark.long
