@@ -16,6 +16,7 @@ from benchmarks.peers.remote import cli as remote
 from benchmarks.peers.remote import shuffles
 from benchmarks.rows import cli as rows
 from benchmarks.verdict import cli as verdict
+from benchmarks.web import cli as web
 
 if TYPE_CHECKING:  # what add_subparsers() returns has no public name
     Verbs = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -64,6 +65,8 @@ def add_on_stored_files(verbs: "Verbs", measuring: Parser) -> None:
     add_ffcv(verbs, measuring)
     add_storage(verbs, measuring)
     add_convert(verbs, measuring)
+    fetching = "a table of URLs to shards, from nginx: fastload against img2dataset"
+    web.add(verbs.add_parser("urls", parents=[measuring], help=fetching))
 
 
 def add_ffcv(verbs: "Verbs", measuring: Parser) -> None:

@@ -97,4 +97,11 @@ TOPICS = (
         "Mend what the line names, or make the archive again. `--labels` gives labels that the "
         "source lacks.",
     ),
+    Topic(
+        "Tables of URLs", "SourceError", ("conversion/web",),
+        "A table has no column of URLs, or is another one than the data set was made from; an "
+        "option of fetching makes no sense; or no image came at all.",
+        "Name the column with `--url-column`. `DST.failed.parquet` lists what failed, and "
+        "[urls.md](urls.md) has the reasons.",
+    ),
 )  # fmt: skip

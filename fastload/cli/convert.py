@@ -1,11 +1,11 @@
 """fastload convert: the data sets people have, in the formats their tools read."""
 
 import time
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fastload.cli import beton, convert_on
+from fastload.cli import beton, convert_on, convert_web_options, web
 from fastload.cli.convert_options import (
     ApplyExif,
     Check,
@@ -48,7 +48,7 @@ SOURCE = f"One of: {formats.known(formats.READERS, formats.SOURCES)}."
 
 
 def register(app: typer.Typer) -> None:
-    app.command("convert", cls=Verb)(convert)
+    app.command("convert", cls=Verb)(convert_web_options.added(convert))
 
 
 def convert(
@@ -86,6 +86,7 @@ def convert(
     on: On = None,
     dry_run: DryRun = False,
     json_to: JsonTo = None,
+    web: Any = None,
 ) -> None:
     """Convert a data set: to WebDataset tar shards with an index, or with --to to what other tools
     read.
@@ -103,6 +104,9 @@ def _convert(source: str, target: str, to: str, arguments: Json) -> None:
 
     check_url(target, to)
     choice = _choice(arguments)
+    if web.wanted(source, arguments):
+        web.convert(source, target, _options(to, arguments), choice, arguments)
+        return
     if to == "beton":
         beton.convert(source, target, choice, arguments)
         return

@@ -61,6 +61,7 @@ OPTIONAL: dict[str, tuple[str, tuple[str, ...], str]] = {
     },
     "numba": ("own ops as machine code", ("numba",), 'pip install "fastload-torch[numba]"'),
     "obstore": ("object stores, the web", ("obstore",), 'pip install "fastload-torch[remote]"'),
+    "aiohttp": ("tables of URLs", ("aiohttp",), 'pip install "fastload-torch[urls]"'),
     **{
         one.name: (f"backend {one.name}", one.distributions, one.install)
         for one in OWN

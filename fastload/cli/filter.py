@@ -8,6 +8,7 @@ from fastload.cli.convert_options import Overwrite
 from fastload.cli.linking import Source, say
 from fastload.cli.output import AS_IT_WAS, JsonTo, interruptible
 from fastload.cli.verbs import Verb
+from fastload.errors import UsageError
 
 WHERE = (
     "Condition on key, label, class_name, height, width, size, format: width >= 224 and label "
@@ -22,21 +23,30 @@ def register(app: typer.Typer) -> None:
 def filter(
     source: Source,
     target: Annotated[str, typer.Argument(metavar="DST", help="New or empty folder.")],
-    where: Annotated[str, typer.Option(metavar="CONDITION", help=WHERE)],
+    where: Annotated[str | None, typer.Option(metavar="CONDITION", help=WHERE)] = None,
+    unique: Annotated[
+        bool, typer.Option("--unique", help="Of equal images (size and XXH3) only the first.")
+    ] = False,
     overwrite: Overwrite = False,
     json_to: JsonTo = None,
 ) -> None:
     """Make a data set of the samples that meet a condition. The shards are linked, not copied."""
+    import numpy as np
+
     # Here, so that `fastload --help` loads no torch
     from fastload.conversion import subset_columns, subsets
     from fastload.conversion import where as conditions
     from fastload.conversion.interrupts import absorbed
 
+    if where is None and not unique:
+        raise UsageError("filter: nothing says which samples stay; give --where or --unique")
     index = subsets.open_index(source)
+    every = np.arange(len(index), dtype=np.int64)
+    rows = every if where is None else conditions.rows(index, where)
     with interruptible(AS_IT_WAS):
         done = subsets.write(
             target,
-            [subset_columns.Part(index, conditions.rows(index, where))],
+            [subset_columns.Part(index, subsets.unique(index, rows) if unique else rows)],
             overwrite=overwrite,
             committing=absorbed,
         )

@@ -22,7 +22,7 @@ from fastload.conversion.cluster.spreading import On, spread_parts, take_left
 from fastload.conversion.interrupts import Committing, delayed
 from fastload.conversion.journal import Journal
 from fastload.conversion.options import SHARD_BYTES, SHARD_LIMITS, Options
-from fastload.conversion.parts import Bad, Written
+from fastload.conversion.parts import Bad, NothingLeftError, Written
 from fastload.conversion.parts_writer import Job, Noted, fails, write_parts
 from fastload.conversion.preparing import identity, prepare, prepare_reader, refuse_nesting
 from fastload.conversion.target import Hold
@@ -181,6 +181,8 @@ def check_bad(job: Job, bad: Sequence[Bad], parts: Sequence[Written]) -> None:
             f"skip\n{lines}"
         )
     if not any(len(part.samples) for part in parts):
-        raise ConversionError(
+        error = NothingLeftError(
             f"{job.where}: no sample is left of {total}; give other images\n{lines}"
         )
+        error.bad = tuple(bad)
+        raise error

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from fastload.conversion import seek_writer, transcoding
 from fastload.conversion.readers.base import Extra
 from fastload.conversion.samples import Facts, extension
+from fastload.errors import ConversionError
 from fastload.files.names import readable
 from fastload.sources.extras import Placed
 from fastload.spec import Json, Longs
@@ -33,6 +34,12 @@ class Bad(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.name}: {self.reason}"
+
+
+class NothingLeftError(ConversionError):
+    """All samples are bad."""
+
+    bad: tuple[Bad, ...] = ()
 
 
 class Row(NamedTuple):

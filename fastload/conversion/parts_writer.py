@@ -17,10 +17,13 @@ from fastload.conversion.making import How, Maker
 from fastload.conversion.options import Options
 from fastload.conversion.parts import Bad, Written
 from fastload.conversion.readers import Choice, Reader
+from fastload.conversion.readers.base import Ahead, ahead
 from fastload.conversion.target import Hold
 from fastload.conversion.workers import Advance, Stop
 from fastload.conversion.writers import Samples, Writer
 from fastload.system.machine import usable_cores
+
+WAITING = 2  # parts more than threads that work, of readers that fetch: they wait for their ends
 
 
 class Origin(NamedTuple):
@@ -81,10 +84,10 @@ def write_parts(job: Job, note: Noted, done: dict[int, Written], advance: Advanc
         if number in done:
             advance(len(done[number].samples), int(done[number].size.sum()))
             return done[number]
-        maker = Maker(
-            job.reader, how, job.plan.samples(number).tolist(), lambda size: advance(1, size), stop
-        )
-        part = job.writer.write(number, maker, wanted)
+        chosen = job.plan.samples(number).tolist()
+        maker = Maker(job.reader, how, chosen, lambda size: advance(1, size), stop)
+        with ahead(job.reader, chosen, stop.check):
+            part = job.writer.write(number, maker, wanted)
         if wanted(maker):
             note(number, part, stop)
         return part
@@ -100,9 +103,9 @@ def write_parts(job: Job, note: Noted, done: dict[int, Written], advance: Advanc
 def threads(job: Job) -> int:
     """How many parts are made at once."""
     part = job.writer.copies * int(job.plan.capacity.max())
-    return workers.fitting(
-        job.options.workers or usable_cores(), max(part, int(job.reader.sizes.max()))
-    )
+    count = job.options.workers or usable_cores()
+    count += WAITING * isinstance(job.reader, Ahead)
+    return workers.fitting(count, max(part, int(job.reader.sizes.max())))
 
 
 def how_of(options: Options, step: int | None) -> How:

@@ -80,6 +80,13 @@ def merged_classes(indexes: Sequence[Index]) -> tuple[str, ...]:
     return longest
 
 
+def unique(index: Index, rows: Longs) -> Longs:
+    """Those of the rows, which go up, whose image no earlier one has, by its size and XXH3-64."""
+    checksums = index.columns["checksum"][rows].view(np.int64)
+    pairs = np.stack([checksums, index.columns["size"][rows]], axis=1)
+    return rows[np.sort(np.unique(pairs, axis=0, return_index=True)[1])]
+
+
 def drawn(
     index: Index, shares: Sequence[float], seed: int, *, by_class: bool = True
 ) -> list[Longs]:
@@ -190,7 +197,7 @@ def _prepared(
         pairs = []
         for source, name in files.links:
             temporary = below.temporary(name.removeprefix("shard-"), TEMPORARY)
-            copied += _link(source, hold.into, temporary)
+            copied += link(source, hold.into, temporary)
             pairs.append((temporary, name))
         text = index_writer.metadata(
             count, classes, files.shards, Extras(files.sidecars, transcoded(parts))
@@ -200,7 +207,7 @@ def _prepared(
         yield _Ready(hold.into, pairs, index, summary)
 
 
-def _link(source: str, folder: Folder, name: Inner) -> int:
+def link(source: str, folder: Folder, name: Inner) -> int:
     """Give a file a second name, or copy it where that cannot be; the bytes that were copied.
 
     Raises OSError.

@@ -37,18 +37,23 @@ SEVERAL = {  # what they take differs from verb to verb: a folder or a file, one
     "--output": ("DIR", "FILE"),
 }  # fmt: skip
 OF_ONE = {  # option → its verb
-    "--by-class": "split", "--check": "convert", "--cold": "profile", "--compare": "profile",
-    "--cuts": "profile", "--data": "profile", "--device": "profile", "--dry-run": "convert",
-    "--extras": "convert", "--fail-above": "parity", "--fail-if": "profile", "--from": "convert",
-    "--headers": "inspect", "--histograms": "inspect", "--html": "profile", "--ladder": "profile",
+    "--allow-private": "convert", "--by-class": "split", "--caption-column": "convert",
+    "--check": "convert", "--checksum-column": "convert", "--cold": "profile",
+    "--compare": "profile", "--connections": "convert", "--cuts": "profile", "--data": "profile",
+    "--device": "profile", "--dry-run": "convert", "--extras": "convert", "--fail-above": "parity",
+    "--fail-if": "profile", "--failed": "convert", "--field": "convert", "--from": "convert",
+    "--headers": "inspect", "--histograms": "inspect", "--host-connections": "convert",
+    "--host-rate": "convert", "--html": "profile", "--ladder": "profile", "--max-area": "convert",
+    "--max-aspect": "convert", "--max-bytes": "convert", "--min-side": "convert",
     "--mode": "convert", "--model": "profile", "--no-seek": "convert", "--on": "convert",
-    "--on-error": "convert", "--parts": "split", "--rank": "show", "--resume": "convert",
-    "--sample": "replay",
+    "--on-error": "convert", "--opt-out": "convert", "--parts": "split", "--rank": "show", "--redirects": "convert",
+    "--resume": "convert", "--retries": "convert", "--retry-failed": "convert",
+    "--robots-txt": "convert", "--rows-per-shard": "convert", "--sample": "replay",
     "--scratch": "convert", "--seconds": "profile", "--shard-size": "convert",
-    "--shuffle": "convert", "--step": "show",
-    "--step-rate": "profile", "--steps": "profile", "--subset": "convert", "--sweep": "profile",
-    "--to": "convert", "--trace": "profile", "--transcode": "convert", "--verify": "profile",
-    "--where": "filter", "--whole": "profile",
+    "--shuffle": "convert", "--step": "show", "--step-rate": "profile", "--steps": "profile",
+    "--subset": "convert", "--sweep": "profile", "--timeout": "convert", "--to": "convert",
+    "--trace": "profile", "--transcode": "convert", "--unique": "filter", "--url-column": "convert",
+    "--user-agent": "convert", "--verify": "profile", "--where": "filter", "--whole": "profile",
 }  # fmt: skip
 SHORT = {"-o": "--output"}
 OLD = {("demo", "--out"): "--output", ("inspect", "--png"): "--output"}

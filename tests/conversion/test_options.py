@@ -187,6 +187,10 @@ def test_commands(tools, small, tmp_path):
 def test_texts_of_what_commands_refuse(tmp_path):
     for args, text in (
         (
+            ("filter", tmp_path / "s", tmp_path / "q"),
+            "filter: nothing says which samples stay; give --where or --unique",
+        ),
+        (
             ("split", tmp_path / "s", tmp_path / "q", "--parts", "a=x"),
             "split: 'a=x' is no name with a share; write it like train=0.9,val=0.1",
         ),

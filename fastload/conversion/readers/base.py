@@ -5,10 +5,10 @@ A reader knows nothing of what is written, nor of the job between them.
 
 import errno
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -203,6 +203,23 @@ class Listing:
 
     def extras(self, sample: int) -> tuple[Extra, ...]:
         return ()
+
+
+@runtime_checkable
+class Ahead(Protocol):
+    """A reader that has to know which samples are read next: it fetches them meanwhile."""
+
+    def ahead(
+        self, chosen: Sequence[int], check: Callable[[], None]
+    ) -> AbstractContextManager[None]:
+        """Around the reading of `chosen`, by one thread. check: raises to give up."""
+
+
+def ahead(
+    reader: Reader, chosen: Sequence[int], check: Callable[[], None]
+) -> AbstractContextManager[None]:
+    """The same for any reader."""
+    return reader.ahead(chosen, check) if isinstance(reader, Ahead) else nullcontext()
 
 
 def record(reader: Reader, sample: int) -> Record:

@@ -23,6 +23,7 @@ from fastload.spec import Json, Longs
 from fastload.system import limits
 
 NAMES = (".csv", ".jsonl")
+DELIMITED = (".csv", ".tsv")
 # What the columns are called; the first that is there is taken
 PATHS = ("path", "file_name", "filename", "image", "file")
 LABELS = ("label", "class", "class_name", "target")
@@ -128,8 +129,9 @@ def read_rows(where: str) -> Iterator[Json]:
     try:
         with open(where, "rb") as file:
             texts = (line.decode() for line in limits.lines(file))
-            if where.lower().endswith(".csv"):
-                yield from csv.DictReader(texts, strict=True)
+            if where.lower().endswith(DELIMITED):
+                delimiter = "\t" if where.lower().endswith(".tsv") else ","
+                yield from csv.DictReader(texts, strict=True, delimiter=delimiter)
                 return
             for line, text in enumerate(texts, start=1):
                 row = json.loads(text) if text.strip() else None

@@ -1,0 +1,1 @@
+"""Tables of URLs: fastload against img2dataset."""
