@@ -43,6 +43,7 @@ set(fastload_kernels
   kernels/jpeg/probe.cpp
   kernels/jpeg/probe_other.cpp
   kernels/jpeg/progressive.cpp
+  kernels/jpeg/progressive_dc.cpp
   kernels/jpeg/progressive_feed.cpp
   kernels/jpeg/progressive_scalar.cpp
   kernels/jpeg/progressive_scan.cpp

@@ -26,10 +26,10 @@ void Feed::start(Bytes bytes, size_t begin, size_t end) {
   ended_ = false;
   std::fill_n(memory_, sizeof(uint64_t), uint8_t{0});
   window = Window(memory_, 0);
-  refill(window);
+  refill();
 }
 
-bool Feed::refill(Window& window) {
+bool Feed::refill() {
   const uint64_t bit = window.bit(memory_);
   if (ended_) return bit <= 8 * filled_;
   const auto used = static_cast<size_t>(bit >> 3);
@@ -46,7 +46,7 @@ bool Feed::refill(Window& window) {
 }
 
 bool Feed::ends() {
-  refill(window);
+  refill();
   return ended_ && window.bit(memory_) <= 8 * filled_ && 8 * filled_ - window.bit(memory_) < 8;
 }
 

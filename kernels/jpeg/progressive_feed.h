@@ -16,13 +16,17 @@ class Feed {
   // From this byte on, at most up to `end`, where a marker stands.
   void start(Bytes bytes, size_t begin, size_t end);
 
-  // Whoever takes bits works on a copy of this and gives it back.
+  // Whoever takes bits works on a copy, whose address nobody takes: so it stays in registers.
   Window window;
 
-  // Before every block, or before every kBlockBits at most: whether `refill` must be called.
-  bool low(const Window& window) const { return window.next > guard_; }
-  // False: more bits were taken than there are.
-  bool refill(Window& window);
+  // Before every block, which takes kBlockBits at most. False: more bits were taken than there are.
+  bool more(Window& copy) {
+    if (__builtin_expect(copy.next <= guard_, 1)) return true;
+    window = copy;
+    const bool good = refill();
+    copy = window;
+    return good;
+  }
 
   // Nothing is left but the bits that fill up the last byte, and a marker follows.
   bool ends();
@@ -30,6 +34,8 @@ class Feed {
   size_t marker() const { return static_cast<size_t>(in_ - file_); }
 
  private:
+  bool refill();
+
   const cpu::Target target_;
   uint8_t* const memory_;
   const uint8_t* guard_ = nullptr;  // what stands behind may not be enough for a block

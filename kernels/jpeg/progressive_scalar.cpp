@@ -11,7 +11,7 @@ class Taker {
  public:
   explicit Taker(Feed& feed) : feed_(feed) {}
 
-  bool begin() { return !feed_.low(feed_.window) || feed_.refill(feed_.window); }
+  bool begin() { return feed_.more(feed_.window); }
   ScanSymbol symbol(const ScanTable& table) {
     feed_.window.fill();
     const ScanSymbol out = table.slow(feed_.window.bits);

@@ -9,11 +9,16 @@
 #include <limits>
 
 #include "jpeg/codes.h"
+#include "jpeg/progressive_dc.h"
 
 namespace fl::jpeg {
 namespace {
 
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+
+struct Span {
+  int begin, end;
+};
 
 class ScanDecoder {
  public:
@@ -29,8 +34,13 @@ class ScanDecoder {
                                                  : tuned::decode_refining),
         first_(target == cpu::Target::kScalar ? scalar::decode_first : tuned::decode_first) {
     const Role role = scan.dc() ? Role::kDc : scan.refines ? Role::kRefine : Role::kFirst;
-    for (int n = 0; n < scan.count; ++n)
+    for (int n = 0; n < scan.count; ++n) {
       if (scan.tables[n] != 0) tables_[n].make(codes_at(bytes, scan.tables[n]), role, scan.low);
+      parts_[n].table = &tables_[n];
+      if (scan.count == 1) continue;
+      parts_[n].across = frame.component[scan.components[n]].h;
+      parts_[n].down = frame.component[scan.components[n]].v;
+    }
     band_ = {scan.first, scan.last, scan.low, &tables_[0]};
   }
 
@@ -45,7 +55,7 @@ class ScanDecoder {
   void begin(size_t at) {
     feed_.start(bytes_, at, scan_.end);
     until_restart_ = scan_.restart_interval == 0 ? kNever : scan_.restart_interval;
-    sums_ = {};
+    for (DcPart& part : parts_) part.sum = 0;
     ended_ = 0;
   }
 
@@ -66,100 +76,63 @@ class ScanDecoder {
     return std::all_of(from, to, [](uint8_t byte) { return byte == 0xFF; });
   }
 
+  // One component: its own blocks, without those that fill up the last MCU.
   bool rows() {
     const Grid& grid = coefficients_.of(scan_.components[0]);
-    const int last = std::min(grid.bottom, grid.down) - 1,
-              right = std::min(grid.right, grid.across);
-    for (int row = 0; row <= last; ++row) {
-      const int end = row < last ? grid.across : right;
-      const int from = row < grid.top ? end : std::min(grid.left, end),
-                to = row < grid.top ? end : right;
-      if (!piece(grid, row, 0, from, false) || !piece(grid, row, from, to, true) ||
-          !piece(grid, row, to, end, false))
-        return false;
-    }
-    return last < grid.down - 1 || right < grid.across || ends();
+    const Span down{grid.top, std::min(grid.bottom, grid.down)},
+        across{grid.left, std::min(grid.right, grid.across)};
+    return all(down, across, grid.across) &&
+           (down.end < grid.down || across.end < grid.across || ends());
   }
 
-  // Blocks begin..end-1 of a row.
-  bool piece(const Grid& grid, int row, int begin, int end, bool wanted) {
+  bool mcus() {
+    const Grid& any = coefficients_.of(scan_.components[0]);
+    const Component& part = frame_.component[scan_.components[0]];
+    const Span down{any.top / part.v, any.bottom / part.v},
+        across{any.left / part.h, any.right / part.h};
+    return all(down, across, frame_.mcu_columns) &&
+           (down.end < frame_.mcu_rows || across.end < frame_.mcu_columns || ends());
+  }
+
+  // Rows from the first one to the last that is wanted, and of that no more than is wanted.
+  bool all(const Span& down, const Span& across, int columns) {
+    for (int row = 0; row < down.end; ++row) {
+      const int end = row == down.end - 1 ? across.end : columns;
+      const bool any = row >= down.begin;
+      const int from = any ? across.begin : end, to = any ? across.end : end;
+      if (!piece(row, 0, from, false) || !piece(row, from, to, true) || !piece(row, to, end, false))
+        return false;
+    }
+    return true;
+  }
+
+  // MCUs begin..end-1 of a row.
+  bool piece(int row, int begin, int end, bool wanted) {
     while (begin < end) {
       if (until_restart_ == 0 && !restart()) return false;
       const int count = static_cast<int>(std::min<int64_t>(end - begin, until_restart_));
-      int16_t* const blocks = wanted ? grid.block(row, begin) : nullptr;
-      const Run run{blocks, grid.history(row, begin), count};
-      const bool good = scan_.dc()      ? dc_run(0, blocks, count)
-                        : scan_.refines ? refining_(band_, run, ended_, feed_)
-                                        : first_(band_, run, ended_, feed_);
-      if (!good) return false;
+      if (!(scan_.dc() ? dc(row, begin, count, wanted) : ac(row, begin, count, wanted)))
+        return false;
       if (until_restart_ != kNever) until_restart_ -= count;
       begin += count;
     }
     return true;
   }
 
-  bool mcus() {
-    const Grid& any = coefficients_.of(scan_.components[0]);
-    const Component& part = frame_.component[scan_.components[0]];
-    const int bottom = any.bottom / part.v, right = any.right / part.h;
-    for (int row = 0; row < bottom; ++row) {
-      const int end = row < bottom - 1 ? frame_.mcu_columns : right;
-      for (int column = 0; column < end; ++column) {
-        if (until_restart_ == 0 && !restart()) return false;
-        if (!mcu(row, column)) return false;
-        if (until_restart_ != kNever) --until_restart_;
-      }
-    }
-    return bottom < frame_.mcu_rows || right < frame_.mcu_columns || ends();
+  bool ac(int row, int column, int count, bool wanted) {
+    const Grid& grid = coefficients_.of(scan_.components[0]);
+    const Run run{wanted ? grid.block(row, column) : nullptr, grid.history(row, column), count};
+    return scan_.refines ? refining_(band_, run, ended_, feed_) : first_(band_, run, ended_, feed_);
   }
 
-  bool mcu(int row, int column) {
+  bool dc(int row, int column, int count, bool wanted) {
     for (int n = 0; n < scan_.count; ++n) {
-      const Component& part = frame_.component[scan_.components[n]];
       const Grid& grid = coefficients_.of(scan_.components[n]);
-      const bool wanted = grid.keeps(row * part.v, column * part.h);
-      for (int v = 0; v < part.v; ++v) {
-        int16_t* const blocks = wanted ? grid.block(row * part.v + v, column * part.h) : nullptr;
-        if (!dc_run(n, blocks, part.h)) return false;
-      }
+      DcPart& part = parts_[n];
+      part.to = wanted ? grid.block(row * part.down, column * part.across) : nullptr;
+      part.line = ptrdiff_t{grid.right - grid.left} * kBlockValues;
     }
-    return true;
-  }
-
-  // DC of blocks side by side, of the scan's n-th component. blocks: null if nobody wants them.
-  bool dc_run(int n, int16_t* blocks, int count) {
-    const int step = blocks == nullptr ? 0 : kBlockValues;
-    int16_t nobody = 0;
-    int16_t* to = blocks == nullptr ? &nobody : blocks;
-    Window window = feed_.window;
-    bool good = true;
-    for (int left = count; left > 0 && good; --left, to += step) {
-      good = !feed_.low(window) || feed_.refill(window);
-      window.fill();
-      if (scan_.refines)
-        bit(window, *to);
-      else
-        good &= difference(tables_[n], window, sums_[n], *to);
-    }
-    good = good && (!feed_.low(window) || feed_.refill(window));
-    feed_.window = window;
-    return good;
-  }
-
-  // T.81 G.1.2.1.2, of two's complement.
-  void bit(Window& window, int16_t& dc) const {
-    dc = static_cast<int16_t>(dc | static_cast<int>(window.bits >> 63) << scan_.low);
-    window.take(1);
-  }
-
-  // T.81 G.1.2.1.1. False: no such code, or a sum that needs more than 16 bits.
-  bool difference(const ScanTable& table, Window& window, int& sum, int16_t& dc) const {
-    const ScanSymbol symbol = table.symbol(window.bits);
-    window.take(static_cast<uint64_t>(symbol.length));
-    sum += symbol.value;
-    dc = static_cast<int16_t>(sum * (1 << scan_.low));
-    const int most = kMostDc >> scan_.low;
-    return symbol.kind == Kind::kValue && sum >= -most && sum <= most;
+    return decode_dc(std::span(parts_).first(scan_.count), scan_.refines, scan_.low, count, feed_);
   }
 
   const Bytes bytes_;
@@ -173,8 +146,8 @@ class ScanDecoder {
   Band band_;
   int64_t until_restart_ = kNever;  // MCUs
   uint32_t restarts_ = 0;
-  std::array<int, kMaxComponents> sums_{};  // DC of the block before, by number in the scan
-  uint32_t ended_ = 0;                      // blocks whose band is at its end
+  std::array<DcPart, kMaxComponents> parts_{};  // by number in the scan
+  uint32_t ended_ = 0;                          // blocks whose band is at its end
 };
 
 }  // namespace

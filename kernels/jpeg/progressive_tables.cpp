@@ -38,6 +38,15 @@ ScanSymbol ScanTable::slow(uint64_t bits) const {
   return out;
 }
 
+ScanEntry ScanTable::slow_entry(uint64_t bits) const {
+  const ScanSymbol symbol = slow(bits);
+  if (symbol.kind == Kind::kNone) return {1, 0, Kind::kNone, 0};
+  ScanEntry out{static_cast<uint8_t>(symbol.length), static_cast<uint8_t>(symbol.advance),
+                symbol.kind, 0};
+  out.bias = symbol.value - value(out, bits);
+  return out;
+}
+
 // All lookups that begin with one code. Of a value, the sign must be among the bits that are looked
 // up: first those of negative ones, then of positive ones (EXTEND).
 void ScanTable::put(int code, int length, int symbol) {

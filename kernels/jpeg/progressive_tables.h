@@ -46,10 +46,11 @@ class ScanTable {
     return static_cast<int>(bits >> (64 - entry.length)) + entry.bias;
   }
 
-  ScanSymbol symbol(uint64_t bits) const {
-    const ScanEntry& entry = look_up(bits);
-    if (entry.kind == Kind::kSlow) return slow(bits);
-    return {entry.kind, entry.length, entry.advance, value(entry, bits)};
+  // What `slow` says, as an entry of just these bits.
+  ScanEntry slow_entry(uint64_t bits) const;
+  ScanEntry entry(uint64_t bits) const {
+    const ScanEntry found = look_up(bits);
+    return __builtin_expect(found.kind == Kind::kSlow, 0) ? slow_entry(bits) : found;
   }
 
  private:
