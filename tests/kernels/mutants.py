@@ -2,8 +2,8 @@
 
     python -m tests.kernels.mutants [COUNT] [SEED]
 
-A release's check: 100,000 files, about 10 ms each. Prints how many the decoders took; exits 1 at the
-first promise that is broken.
+A release's check: 100,000 files, about 10 ms each. Prints how many the decoders took; exits 1 at
+the first promise that is broken.
 """
 
 import io
@@ -63,9 +63,10 @@ def pillows(data: bytes) -> np.ndarray | None:
 
 
 def mutant(number: int, seed: int = 0) -> str:
-    """ "taken", "damaged" or "foreign". What is taken whole, libjpeg-turbo decodes without a warning
-    and to the same pixels; of what is taken in part, Pillow has the same pixels there. Both targets
-    agree.
+    """What became of a file: taken, damaged or foreign.
+
+    What is taken whole, libjpeg-turbo decodes without a warning and to the same pixels; of what is
+    taken in part, Pillow has the same pixels there. Both targets agree.
     """
     data = damaged(number, seed)
     status, height, width, _, _ = native.probe(data)

@@ -2,6 +2,8 @@
 libjpeg-turbo, always to the bit; what it does not take, and that damage never shows.
 """
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -129,7 +131,7 @@ def test_scripts_that_leave_something_open_or_come_in_another_order():
     for n in range(1, 10):
         cut = data[: begins[n]] + END
         assert refused(cut) == "not covered: a progressive file without all its scans"
-    parts = [data[a:b] for a, b in zip(begins, begins[1:], strict=False)]
+    parts = [data[a:b] for a, b in pairwise(begins)]
     head = data[: begins[0]]
     ordered = "not covered: scans in another order"
     assert refused(head + b"".join(parts[5:6] + parts) + END) == "not covered: AC before DC"
@@ -157,7 +159,7 @@ def test_what_libjpeg_warns_of_is_refused_where_it_is_seen():
     padded = data[: begins[9]] + b"\x12\x34" * 20 + data[begins[9] :]
     missing = data[: begins[10] - 60] + data[begins[10] :]
     for bad in (padded, missing):
-        with pytest.raises(ValueError, match="^decode: Corrupt JPEG data: "):
+        with pytest.raises(ValueError, match=r"^decode: Corrupt JPEG data: "):
             native.decode(bad)
         assert refused(bad).startswith("damaged near byte ")
         check(bad, [(0, 0, 40, 93), (10, 20, 1, 1)], whole=native.decode(data))
