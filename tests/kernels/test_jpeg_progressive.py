@@ -43,12 +43,12 @@ def test_pillows_files(sampling):
     for seed, (height, width) in enumerate([(1, 1), (3, 17), (16, 33), (61, 47), (47, 130)]):
         data = sampled(sampling, height, width, True)
         assert native.jpeg_coding(data) == "progressive"
-        check(data, some_boxes(height, width, seed)[:20], whole=pillow(data))
+        check(data, some_boxes(height, width, seed)[:14], whole=pillow(data))
 
 
 @pytest.mark.parametrize("factors", FACTORS)
 def test_any_script_in_any_sampling(factors):
-    for seed, (height, width) in enumerate([(9, 70), (75, 41), (1, 1), (64, 64)]):
+    for seed, (height, width) in enumerate([(9, 70), (61, 41), (1, 1)]):
         data = written(height, width, [factors, (1, 1), (1, 1)], seed)
         check(data, some_boxes(height, width, seed)[:12], whole=pillow(data))
 
@@ -56,7 +56,7 @@ def test_any_script_in_any_sampling(factors):
 def test_grey():
     for seed, (height, width) in enumerate([(1, 1), (20, 90), (90, 20)]):
         data = written(height, width, [(2, 2)], seed)
-        check(data, some_boxes(height, width, seed)[:20], whole=pillow(data))
+        check(data, some_boxes(height, width, seed)[:14], whole=pillow(data))
 
 
 @pytest.mark.parametrize("scale", [2, 4, 8])
@@ -193,6 +193,6 @@ def test_jobs_decode_them_without_the_library(tmp_path):
 
 @pytest.mark.parametrize("part", range(3))
 def test_mutants_have_the_librarys_verdict(part):
-    taken = [mutant(number) for number in range(part, 1500, 3)]
+    taken = [mutant(number) for number in range(part, 600, 3)]
     assert taken.count("taken") > 10
     assert taken.count("damaged") > 50
