@@ -260,9 +260,10 @@ def time_crop(
     thread, for benchmarks.
 
     Nanoseconds of decoding, and of planning and making the resize. crop: a row of `CropRecords`.
-    route: "index" (by the seek index `index`), "scan" (own decoder without one), "turbo"
-        (libjpeg-turbo, rows and columns under the crop), "turbo-whole" (all of the image);
-        "headers", "entropy" and "planes" stop on the way of "index" and leave `out` alone.
+    route: "index" (by the seek index `index`), "scan" (own decoder without one; of progressive
+        files too), "turbo" (libjpeg-turbo, rows and columns under the crop), "turbo-whole" (all of
+        the image); "headers", "entropy" and "planes" stop on the way of "index" and leave `out`
+        alone.
     """
 
 def limit_targets(name: str) -> None:

@@ -24,6 +24,7 @@ set(fastload_kernels
   kernels/jpeg/applications.cpp
   kernels/jpeg/certain.cpp
   kernels/jpeg/coding.cpp
+  kernels/jpeg/coefficients.cpp
   kernels/jpeg/entropy_pass.cpp
   kernels/jpeg/entropy_scalar.cpp
   kernels/jpeg/entropy_skim.cpp
@@ -41,6 +42,14 @@ set(fastload_kernels
   kernels/jpeg/pixels_tuned.cpp
   kernels/jpeg/probe.cpp
   kernels/jpeg/probe_other.cpp
+  kernels/jpeg/progressive.cpp
+  kernels/jpeg/progressive_dc.cpp
+  kernels/jpeg/progressive_feed.cpp
+  kernels/jpeg/progressive_scalar.cpp
+  kernels/jpeg/progressive_scan.cpp
+  kernels/jpeg/progressive_scans.cpp
+  kernels/jpeg/progressive_tables.cpp
+  kernels/jpeg/progressive_tuned.cpp
   kernels/jpeg/region.cpp
   kernels/jpeg/region_rows.cpp
   kernels/jpeg/region_scan.cpp

@@ -5,7 +5,7 @@ JPEGs in memory, and for each one crop, drawn once by fastload's own ops.
 
 import io
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ SCALAR_EVERY = 50  # the scalar body is for comparing bits: a few images tell it
 TINY, TINY_QUALITY = 64, 90  # short side, px; libjpeg's scale
 SEED = 0  # of the crops
 RANDOM, WHOLE, SMALL = "random crops", "whole-image crops", "tiny images"
+PROGRESSIVE = "random crops of progressive copies"
 SCALAR = f"{RANDOM}, every {SCALAR_EVERY}th image"
 
 
@@ -104,6 +105,7 @@ def workloads(images: Images, size: int) -> list[Workload]:
     tiny = covered(SMALL, (shrunk(jpeg) for jpeg in images.jpegs))
     few = images.every(SCALAR_EVERY)
     random_crops = draw((RandomResizedCrop(size), RandomHorizontalFlip()), images.sizes)
+    copies = replace(images, jpegs=tuple(progressive(jpeg) for jpeg in images.jpegs))
     return [
         Workload(RANDOM, images, random_crops, size),
         Workload(SCALAR, few, random_crops[::SCALAR_EVERY], size),
@@ -113,6 +115,7 @@ def workloads(images: Images, size: int) -> list[Workload]:
         Workload(
             SMALL, tiny, draw((RandomResizedCrop(TINY), RandomHorizontalFlip()), tiny.sizes), TINY
         ),
+        Workload(PROGRESSIVE, copies, random_crops, size),
     ]
 
 
@@ -124,6 +127,14 @@ def draw(ops: Sequence[Op], sizes: Ints) -> Ints:
     samples = np.arange(len(sizes), dtype=np.int64)
     work = Work(samples, np.zeros_like(samples), seed=SEED, epoch=0, step=0)
     return crop.fold(steps, records(steps, work, sizes), sizes)[0]
+
+
+def progressive(jpeg: bytes) -> bytes:
+    """The picture with the same tables and sampling, in Pillow's (libjpeg's) ten scans."""
+    out = io.BytesIO()
+    with Image.open(io.BytesIO(jpeg)) as image:
+        image.save(out, "JPEG", quality="keep", progressive=True)
+    return out.getvalue()
 
 
 def shrunk(jpeg: bytes) -> bytes:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 
-from benchmarks.decoding.images import RANDOM, SCALAR, Workload
+from benchmarks.decoding.images import PROGRESSIVE, RANDOM, SCALAR, Workload
 from benchmarks.decoding.passes import PIXELS, Passes, Way, clock_rate, indexes, pinned_threads
 from benchmarks.decoding.settings import Settings
 from fastload import _native
@@ -48,6 +48,8 @@ def ways(workload: str, step: int) -> dict[str, Way]:
             REFERENCE: best[REFERENCE],
             f"{INDEX}, scalar body": Way("index", step, target="scalar"),
         }
+    if workload == PROGRESSIVE:  # no index knows them
+        return {FULL: best[FULL], REFERENCE: best[REFERENCE], SCAN: Way("scan")}
     if workload != RANDOM:
         return best
     own = {SCAN: Way("scan"), ROWS: Way("index", 0), INDEX: best[INDEX]}

@@ -269,9 +269,10 @@ class DataLoader(BaseLoader[T_co]):
 
     def decodes(self) -> dict[str, int]:
         """How images were decoded since the loader was made. JPEGs: "indexed" (only the tiles under
-        the crop), "whole" (from the first tile on), "library" (libjpeg-turbo). Besides: "refused"
-        counts seek indexes that did not fit their file, "scaled" images that decode_scale="fast"
-        decoded at less than their size. "png": by the own decoder of PNGs. Pillow's are not here.
+        the crop), "whole" (from the first tile on; progressive ones too), "library"
+        (libjpeg-turbo). Besides: "refused" counts seek indexes that did not fit their file,
+        "scaled" images that decode_scale="fast" decoded at less than their size. "png": by the own
+        decoder of PNGs. Pillow's are not here.
         """
         return self._engine.ways() if self._engine else {}
 

@@ -9,8 +9,9 @@ from fastload import _native
 from fastload.plan.plan import Plan
 from fastload.system import machine
 
-# Bytes per pixel of a progressive JPEG: two for each coefficient, and the pixels. Others need less
-COEFFICIENTS = 9
+# Bytes per pixel of a progressive JPEG: two for each coefficient, a bit for each, and the pixels.
+# Others need less
+COEFFICIENTS = 10
 MIB = 1 << 20
 
 

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "bind/bind.h"
 #include "jpeg/examine.h"
+#include "jpeg/progressive.h"
 #include "jpeg/region.h"
 #include "jpeg/transcode.h"
 
@@ -76,13 +77,18 @@ jpeg::Decoded decode(jpeg::Bytes bytes, const Region& region,
                      const std::optional<jpeg::Bytes>& packed, int scale,
                      jpeg::Workspace& workspace, cpu::Target target) {
   jpeg::Frame frame;
-  if (std::string why = jpeg::parse_frame(bytes, frame); !why.empty()) return {{}, std::move(why)};
+  std::string why = jpeg::parse_frame(bytes, frame);
+  if (!why.empty() && !packed.has_value() && jpeg::parse_progressive(bytes, frame).empty()) {
+    jpeg::shrink(frame, scale);
+    return jpeg::decode_progressive(bytes, frame, region, workspace, target);
+  }
+  if (!why.empty()) return {{}, std::move(why)};
   jpeg::shrink(frame, scale);
   jpeg::SeekIndex index;
   if (!packed.has_value())
     return jpeg::decode_region(bytes, frame, nullptr, region, workspace, target);
-  if (std::string why = index.open(*packed, bytes, frame); !why.empty())
-    return {{}, "index refused: " + why};
+  why = index.open(*packed, bytes, frame);
+  if (!why.empty()) return {{}, "index refused: " + why};
   return jpeg::decode_region(bytes, frame, &index, region, workspace, target);
 }
 

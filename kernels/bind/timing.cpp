@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "bind/bind.h"
 #include "engine/sample.h"
+#include "jpeg/progressive.h"
 #include "jpeg/region_scan.h"
 #include "jpeg/region_tiles.h"
 #include "jpeg/turbo.h"
@@ -63,6 +64,11 @@ std::string decode_part(const Work& work, const jpeg::SeekIndex& index, const Re
 
 jpeg::Decoded decode_own(const Work& work, const Region& region, Worker& worker) {
   std::string why = jpeg::parse_frame(work.bytes, worker.frame);
+  if (work.route == Route::kScan && !why.empty() &&
+      jpeg::parse_progressive(work.bytes, worker.frame).empty()) {
+    jpeg::shrink(worker.frame, work.scale);
+    return jpeg::decode_progressive(work.bytes, worker.frame, region, worker.jpeg, work.target);
+  }
   jpeg::SeekIndex index;
   const bool indexed = work.route != Route::kScan;
   if (why.empty() && indexed) why = index.open(work.index, work.bytes, worker.frame);

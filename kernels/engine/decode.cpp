@@ -1,10 +1,11 @@
 // Which decoder makes a sample's pixels, in this order: the own one by the seek index; the own one
-// in order, noting checkpoints if an index is wanted; libjpeg-turbo. Each falls through to the next
-// when it refuses, so an index or a shortcut can never make an image bad. All three give the same
-// pixels where they give any. Whoever errs last, libjpeg-turbo, has the text.
+// in order, noting checkpoints if an index is wanted, or scan by scan; libjpeg-turbo. Each falls
+// through to the next when it refuses, so an index or a shortcut can never make an image bad. All
+// three give the same pixels where they give any. Whoever errs last, libjpeg-turbo, has the text.
 #include "engine/decode.h"
 
 #include "base/hash.h"
+#include "jpeg/progressive.h"
 #include "jpeg/region.h"
 
 namespace fl {
@@ -66,6 +67,17 @@ jpeg::Decoded decode_in_order(const Seekable& image, const Region& region, Worke
   return out;
 }
 
+jpeg::Decoded decode_scans(Bytes bytes, int height, int width, const Region& region, int scale,
+                           Worker& worker) {
+  std::string why = jpeg::parse_progressive(bytes, worker.frame);
+  if (!why.empty()) return {{}, std::move(why)};
+  if (worker.frame.height != height || worker.frame.width != width)
+    return {{}, "not covered: size differs from the first frame header"};
+  jpeg::shrink(worker.frame, scale);
+  worker.ask(jpeg::progressive_bytes(worker.frame, region));
+  return jpeg::decode_progressive(bytes, worker.frame, region, worker.jpeg, cpu::Target::kBest);
+}
+
 namespace {
 
 jpeg::Decoded decode_by_any(Sample& sample, const Region& region, int scale, Worker& worker) {
@@ -88,8 +100,14 @@ jpeg::Decoded decode_by_any(Sample& sample, const Region& region, int scale, Wor
       worker.stats.count(Way::kWhole);
       return out;
     }
-  } else if (wanted(sample, sample.seek.bytes().empty() ? Index::kNone : Index::kRefused)) {
-    sample.collector->add(sample.row, bytes.size(), {});
+  } else {
+    if (wanted(sample, sample.seek.bytes().empty() ? Index::kNone : Index::kRefused))
+      sample.collector->add(sample.row, bytes.size(), {});
+    jpeg::Decoded out = decode_scans(bytes, sample.height, sample.width, region, scale, worker);
+    if (out.ok()) {
+      worker.stats.count(Way::kWhole);
+      return out;
+    }
   }
   worker.stats.count(Way::kLibrary);
   const auto ask = [&worker](size_t needed) { worker.ask(needed); };

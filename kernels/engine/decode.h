@@ -1,4 +1,4 @@
-// Which decoder a sample's region comes from. Of a JPEG: the own one, by the seek index where there
+// Which decoder a sample's region comes from. Of a JPEG: an own one, by the seek index where there
 // is one; else libjpeg-turbo.
 #pragma once
 
@@ -30,6 +30,11 @@ Index decode_by_index(const Seekable& image, const Region& region, Worker& worke
 // null: none is wanted.
 jpeg::Decoded decode_in_order(const Seekable& image, const Region& region, Worker& worker,
                               std::vector<uint8_t>* made);
+
+// Of a progressive JPEG, at 1/scale of its size, of which the region is px; an error where the own
+// decoder does not take it. height, width: px of the whole image.
+jpeg::Decoded decode_scans(Bytes bytes, int height, int width, const Region& region, int scale,
+                           Worker& worker);
 
 // Both need what `look` found OK, and fill `image` with exactly the region, which is px of
 // the image at 1/scale of its size. Not empty: why Pillow is to be asked for it.

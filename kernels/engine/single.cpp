@@ -37,7 +37,10 @@ jpeg::Decoded decode(Bytes bytes, const Header& header, int scale, const Region&
     jpeg::shrink(worker.frame, scale);
     jpeg::Decoded own = decode_own(bytes, region, seeking, worker);
     if (own.ok() || !library) return own;
-  } else if (!library) {
+  } else if (library) {
+    jpeg::Decoded own = decode_scans(bytes, header.height, header.width, region, scale, worker);
+    if (own.ok()) return own;
+  } else {
     return {{}, why.empty() ? "size differs from the first frame header" : std::move(why)};
   }
   const auto ask = [&worker](size_t needed) { worker.ask(needed); };

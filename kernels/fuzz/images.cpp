@@ -140,7 +140,8 @@ std::vector<Picture> pictures() {
   }
   add(out, {23, 39, 1, 1, 1, How::kProgressive, 0});
   add(out, {23, 39, 1, 1, 1, How::kBaseline, 3});
-  add(out, {23, 39, 3, 2, 2, How::kProgressive, 3});
+  for (const auto& [height, width] : kSizes)
+    for (const int restart : {0, 3}) add(out, {height, width, 3, 2, 2, How::kProgressive, restart});
   return out;
 }
 

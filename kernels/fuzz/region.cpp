@@ -1,9 +1,9 @@
 // Regions: scalar against tuned, both against libjpeg-turbo, with the true index, one that lies,
-// and without.
+// and without. Of progressive files too, which have no index.
 //
 // Input: 12 bytes (region; scale and kind of index; step; two changes of the index, each an offset
 // and a value), the file.
-#include "jpeg/region.h"
+#include "jpeg/progressive.h"
 
 #include "fuzz/check.h"
 #include "fuzz/seal.h"
@@ -28,6 +28,8 @@ struct Case {
 jpeg::Decoded both(const Case& c, const jpeg::SeekIndex* index, jpeg::Workspace& workspace) {
   static jpeg::Workspace other;
   const auto decode = [&](jpeg::Workspace& memory, cpu::Target target) {
+    if (c.frame.progressive)
+      return jpeg::decode_progressive(c.bytes, c.frame, c.region, memory, target);
     return jpeg::decode_region(c.bytes, c.frame, index, c.region, memory, target);
   };
   const jpeg::Decoded scalar = decode(other, cpu::Target::kScalar),
@@ -99,7 +101,9 @@ void run(Bytes input) {
   const uint8_t* choices = input.data();
   Case c{};
   c.bytes = input.subspan(kChoices);
-  if (!jpeg::parse_frame(c.bytes, c.frame).empty()) return;
+  if (!jpeg::parse_frame(c.bytes, c.frame).empty() &&
+      !jpeg::parse_progressive(c.bytes, c.frame).empty())
+    return;
   if (int64_t{c.frame.height} * c.frame.width > kMostPixels) return;
   c.height = c.frame.height;
   c.width = c.frame.width;
@@ -109,7 +113,7 @@ void run(Bytes input) {
   const jpeg::Decoded plain = both(c, nullptr, workspace);
   compare_with_library(c, plain);
   const auto kind = static_cast<IndexKind>(choices[4] & 3);
-  if (kind != kNone) run_indexed(c, plain, kind, choices);
+  if (kind != kNone && !c.frame.progressive) run_indexed(c, plain, kind, choices);
 }
 
 }  // namespace

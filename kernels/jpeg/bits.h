@@ -26,10 +26,11 @@ inline uint64_t load_big_endian(const uint8_t* from) {
 // on how many bits have been taken but through one shift (Fabian Giesen, "Reading bits in far too
 // many ways", part 2, 2018, variant 4).
 struct Window {
-  const uint8_t* next;  // byte that is not in it, or only in part
-  uint64_t bits = 0;    // the next one on top
-  uint64_t count = 0;   // how many are valid
+  const uint8_t* next = nullptr;  // byte that is not in it, or only in part
+  uint64_t bits = 0;              // the next one on top
+  uint64_t count = 0;             // how many are valid
 
+  Window() = default;
   Window(const uint8_t* coded, uint64_t bit) : next(coded + (bit >> 3)) {
     fill();
     take(bit & 7);

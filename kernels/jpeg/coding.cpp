@@ -27,18 +27,6 @@ Coding by_frame(Reader& in, size_t at, uint32_t marker, const std::string& why) 
   return why == kSeveralScans ? Coding::kScans : Coding::kOther;
 }
 
-// The next marker's 0xFF from `at` on, behind coded bytes; the file's size if there is none.
-// Restart markers belong to the coded bytes (T.81 B.1.1.5).
-size_t end_of_scan(Bytes bytes, size_t at) {
-  const uint8_t *marker = bytes.data() + at, *const end = bytes.data() + bytes.size();
-  while ((marker = next_marker(marker, end)) != end) {
-    const bool fill = marker[1] == 0xFF;
-    if (!fill && (marker[1] < kRst0 || marker[1] > kRst7)) break;
-    marker += fill ? 1 : 2;
-  }
-  return static_cast<size_t>(marker - bytes.data());
-}
-
 }  // namespace
 
 const char* name(Coding coding) {
@@ -61,6 +49,16 @@ Coding coding_of(Bytes bytes) {
     at += length;
   }
   return Coding::kOther;
+}
+
+size_t end_of_scan(Bytes bytes, size_t at) {
+  const uint8_t *marker = bytes.data() + at, *const end = bytes.data() + bytes.size();
+  while ((marker = next_marker(marker, end)) != end) {
+    const bool fill = marker[1] == 0xFF;
+    if (!fill && (marker[1] < kRst0 || marker[1] > kRst7)) break;
+    marker += fill ? 1 : 2;
+  }
+  return static_cast<size_t>(marker - bytes.data());
 }
 
 // Every pass of the loop moves on by two bytes at least, so any input ends.

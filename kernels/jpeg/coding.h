@@ -21,6 +21,10 @@ const char* name(Coding coding);
 // Looks at nothing behind the first scan's header, and decodes nothing.
 Coding coding_of(Bytes bytes);
 
+// The next marker's 0xFF from `at` on, behind coded bytes; the file's size if there is none.
+// Restart markers belong to the coded bytes (T.81 B.1.1.5).
+size_t end_of_scan(Bytes bytes, size_t at);
+
 // Whether markers and coded bytes follow each other to the end-of-image marker, behind at least one
 // scan. What is coded is not looked at. False for what is cut off.
 bool reaches_end(Bytes bytes);

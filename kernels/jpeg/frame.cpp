@@ -42,7 +42,8 @@ int block_of(const Component& part, int mcu_height, int mcu_width, int least) {
 // second frame header is damage.
 class Parser {
  public:
-  Parser(Bytes bytes, Frame& frame) : in_(bytes, true), frame_(frame) {}
+  Parser(Bytes bytes, Frame& frame, bool progressive)
+      : in_(bytes, true), frame_(frame), progressive_(progressive) {}
 
   std::string parse() {
     frame_ = Frame();
@@ -71,10 +72,9 @@ class Parser {
   static std::string not_covered(const std::string& why) { return "not covered: " + why; }
 
   std::string segment(uint32_t marker, size_t at, size_t end) {
+    if (marker == (progressive_ ? kSof2 : kSof0) || (marker == kSof1 && !progressive_))
+      return sof(at, end);
     switch (marker) {
-      case kSof0:
-      case kSof1:
-        return sof(at, end);
       case kDht:
         return dht(at, end);
       case kDqt:
@@ -91,6 +91,7 @@ class Parser {
         break;
     }
     if (marker == kCom || (marker > kApp0 && marker <= kApp15)) return {};
+    if (progressive_ && marker <= kSof1) return not_covered("not progressive");
     if (marker > kSof1 && marker < 0xD0)
       return not_covered("progressive, lossless, hierarchical or arithmetic coding");
     return not_covered("marker " + std::to_string(marker));
@@ -116,15 +117,7 @@ class Parser {
       const uint32_t head = in_.u8(at++);
       if (head >> 4 > 1 || (head & 15) >= kMaxTables) return damaged(at, "Huffman table number");
       Codes& codes = (head >> 4 != 0 ? frame_.ac : frame_.dc)[head & 15];
-      codes = Codes();
-      if (end - at < 16) return damaged(at, "Huffman table too short");
-      size_t count = 0;
-      for (int length = 1; length <= 16; ++length)
-        count += codes.counts[length] = static_cast<uint8_t>(in_.u8(at++));
-      if (count > codes.symbols.size() || count > end - at)
-        return damaged(at, "Huffman table too short");
-      for (size_t i = 0; i < count; ++i) codes.symbols[i] = static_cast<uint8_t>(in_.u8(at++));
-      codes.present = true;
+      if (!read_codes(in_, at, end, codes)) return damaged(at, "Huffman table too short");
     }
     return {};
   }
@@ -163,10 +156,11 @@ class Parser {
         int64_t{frame_.height} * frame_.width > kMaxPixels)
       return not_covered("too many pixels");
     frame_.components = count;
+    frame_.progressive = progressive_;
     for (int c = 0; c < count; ++c) {
       Component& part = frame_.component[c];
       const size_t from = at + 6 + 3 * c;
-      ids_[c] = in_.u8(from);
+      part.id = in_.u8(from);
       part.h = static_cast<int>(in_.u8(from + 1) >> 4);
       part.v = static_cast<int>(in_.u8(from + 1) & 15);
       part.quant = static_cast<int>(in_.u8(from + 2));
@@ -206,14 +200,14 @@ class Parser {
     const auto count = static_cast<size_t>(frame_.components);
     if (count == 0) return damaged(at, "scan before the frame header");
     if (end - at < 1 || end - at != 4 + 2 * in_.u8(at)) return damaged(at, "scan header's length");
+    if (progressive_) return first_of_many(at);
     if (in_.u8(at) != count) return kSeveralScans;
     for (size_t c = 0; c < count; ++c) {
       Component& part = frame_.component[c];
       const uint32_t id = in_.u8(at + 1 + 2 * c), tables = in_.u8(at + 2 + 2 * c);
       part.dc = static_cast<int>(tables >> 4);
       part.ac = static_cast<int>(tables & 15);
-      if (id != ids_[c] || std::count(ids_.begin(), ids_.begin() + count, id) != 1)
-        return not_covered("components in another order");
+      if (id != part.id || !unique(id)) return not_covered("components in another order");
       if (std::string why = tables_of(part, at); !why.empty()) return why;
     }
     const size_t tail = at + 1 + 2 * count;
@@ -222,9 +216,27 @@ class Parser {
     return colour();
   }
 
+  // Every quantiser is there; later ones are refused where the scans are read.
+  std::string first_of_many(size_t at) const {
+    for (const Component& part : std::span(frame_.component).first(frame_.components)) {
+      if (!has_quantiser(part)) return damaged(at, "quantisation table missing");
+      if (!unique(part.id)) return not_covered("components of one name");
+    }
+    return colour();
+  }
+
+  bool unique(uint32_t id) const {
+    const auto* parts = frame_.component.data();
+    return std::count_if(parts, parts + frame_.components,
+                         [id](const Component& part) { return part.id == id; }) == 1;
+  }
+
+  bool has_quantiser(const Component& part) const {
+    return part.quant < kMaxTables && quant_present_[part.quant];
+  }
+
   std::string tables_of(const Component& part, size_t at) const {
-    if (part.quant >= kMaxTables || !quant_present_[part.quant])
-      return damaged(at, "quantisation table missing");
+    if (!has_quantiser(part)) return damaged(at, "quantisation table missing");
     if (part.dc >= kMaxTables || part.ac >= kMaxTables || !frame_.dc[part.dc].present ||
         !frame_.ac[part.ac].present)
       return damaged(at, "Huffman table missing");
@@ -235,11 +247,12 @@ class Parser {
 
   // libjpeg's default_decompress_parms: JFIF means YCbCr, else Adobe's flag decides, else the
   // components' names.
-  std::string colour() {
+  std::string colour() const {
     frame_.ycc = frame_.components == 3;
     if (frame_.components != 3 || jfif_) return {};
     if (adobe_ && transform_ > 1) return not_covered("Adobe colour transform");
-    const bool named_rgb = ids_[0] == 'R' && ids_[1] == 'G' && ids_[2] == 'B';
+    const auto& parts = frame_.component;
+    const bool named_rgb = parts[0].id == 'R' && parts[1].id == 'G' && parts[2].id == 'B';
     frame_.ycc = adobe_ ? transform_ == 1 : !named_rgb;
     return {};
   }
@@ -247,14 +260,18 @@ class Parser {
   Reader in_;
   Frame& frame_;
   std::array<bool, kMaxTables> quant_present_{};
-  std::array<uint32_t, kMaxComponents> ids_{};
+  const bool progressive_;
   bool jfif_ = false, adobe_ = false;
   uint32_t transform_ = 0;
 };
 
 }  // namespace
 
-std::string parse_frame(Bytes bytes, Frame& frame) { return Parser(bytes, frame).parse(); }
+std::string parse_frame(Bytes bytes, Frame& frame) { return Parser(bytes, frame, false).parse(); }
+
+std::string parse_progressive(Bytes bytes, Frame& frame) {
+  return Parser(bytes, frame, true).parse();
+}
 
 void shrink(Frame& frame, int scale) {
   if (scale == 1) return;

@@ -1,5 +1,5 @@
-// What a baseline JPEG says before its scan (ITU-T T.81, annex B): size, sampling, tables, where
-// the coded bytes begin.
+// What a JPEG says before its first scan (ITU-T T.81, annex B): size, sampling, tables, where the
+// coded bytes begin.
 #pragma once
 
 #include <array>
@@ -28,6 +28,7 @@ struct Codes {
 
 // One of the image's colours, as the frame header has it and as the decoder needs it.
 struct Component {
+  uint32_t id = 0;           // its name in scan headers
   int h = 1, v = 1;          // blocks across and down in one MCU
   int across = 1, down = 1;  // pixels per sample
   // Samples across and down that a block becomes; fewer in a scaled frame
@@ -43,6 +44,8 @@ struct Frame {
   int height = 0, width = 0;  // px
   int components = 0;         // 1 or 3
   bool ycc = false;           // three components are Y, Cb, Cr; else R, G, B
+  bool progressive =
+      false;  // tables and restart intervals are its scans' own (progressive_scans.h)
   std::array<Component, kMaxComponents> component{};
   int mcu_height = 0, mcu_width = 0;  // px
   int mcu_rows = 0, mcu_columns = 0;
@@ -59,6 +62,9 @@ constexpr const char* kSeveralScans = "not covered: components in scans of their
 // Empty, or why not: "not covered: …" (a library may decode it) or "damaged at byte N: …". Takes no
 // memory that the bytes ask for. What it takes, libjpeg-turbo takes without a warning.
 std::string parse_frame(Bytes bytes, Frame& frame);
+
+// The same of a progressive JPEG, but for what its scans say.
+std::string parse_progressive(Bytes bytes, Frame& frame);
 
 // The frame of the same image at 1/scale: all px and samples shrink, MCUs and tables stay. scale:
 // 1, 2, 4 or 8.

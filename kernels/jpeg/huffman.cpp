@@ -109,6 +109,18 @@ bool valid_codes(const Codes& codes, bool dc) {
                                              [](uint8_t symbol) { return symbol <= 15; }));
 }
 
+bool read_codes(Reader& in, size_t& at, size_t end, Codes& codes) {
+  codes = Codes();
+  if (end - at < 16) return false;
+  size_t count = 0;
+  for (int length = 1; length <= 16; ++length)
+    count += codes.counts[length] = static_cast<uint8_t>(in.u8(at++));
+  if (count > codes.symbols.size() || count > end - at) return false;
+  for (size_t i = 0; i < count; ++i) codes.symbols[i] = static_cast<uint8_t>(in.u8(at++));
+  codes.present = true;
+  return true;
+}
+
 // T.81 annex C: codes of one length count up; the next length goes on at twice the last code plus
 // two.
 Canonical::Canonical(const Codes& codes) : symbols(codes.symbols) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/reader.h"
 #include "jpeg/canonical.h"
 #include "jpeg/frame.h"
 
@@ -13,6 +14,9 @@ namespace fl::jpeg {
 
 // No more codes than fit, none of all ones, no DC symbol above 15: what libjpeg asks for.
 bool valid_codes(const Codes& codes, bool dc);
+
+// One Huffman table of a DHT segment that ends at `end`; moves `at` behind it. False: too short.
+bool read_codes(Reader& in, size_t& at, size_t end, Codes& codes);
 
 // The fast decoder looks up this many bits at once, and takes up to two symbols at a time.
 constexpr int kLookupBits = 10;

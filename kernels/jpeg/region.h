@@ -8,6 +8,8 @@
 #include "base/image.h"
 #include "base/scratch.h"
 #include "jpeg/entropy.h"
+#include "jpeg/progressive_scans.h"
+#include "jpeg/progressive_tables.h"
 #include "jpeg/seek.h"
 #include "jpeg/seek_notes.h"
 #include "jpeg/turbo.h"
@@ -26,12 +28,16 @@ struct Workspace {
   Scratch lines;   // upsampled rows
   Scratch pixels;  // the region
   std::vector<Segment> segments;
+  Scratch coefficients;  // of a progressive image
+  ScanTables scan_tables;
+  std::vector<ProgressiveScan> scans;
 
   void trim(size_t keep) {
-    for (Scratch* scratch : {&coded, &planes, &lines, &pixels}) scratch->trim(keep);
+    for (Scratch* scratch : {&coded, &planes, &lines, &pixels, &coefficients}) scratch->trim(keep);
   }
   size_t held() const {
-    return coded.capacity() + planes.capacity() + lines.capacity() + pixels.capacity();
+    return coded.capacity() + planes.capacity() + lines.capacity() + pixels.capacity() +
+           coefficients.capacity();
   }
 };
 

@@ -125,4 +125,16 @@ bool Planes::transform(int component, int row, int column, int count, int16_t* b
   return true;
 }
 
+bool Planes::take_rows(int component, int row, int16_t* blocks) {
+  const Component& part = frame_.component[component];
+  const Plane& plane = planes_[component];
+  const int count = (tiles_.right - tiles_.left) * part.h;
+  uint8_t* to = plane.row((row - base_) * plane.rows_per_mcu);
+  for (int v = 0; v < part.v; ++v, blocks += count * kBlockValues, to += part.block * plane.stride)
+    if (!ops_.transform(part.block)({blocks, kBlockValues, count}, quantisers_[component],
+                                    {to, plane.stride}))
+      return false;
+  return true;
+}
+
 }  // namespace fl::jpeg

@@ -39,6 +39,10 @@ class Planes final : public BlockSink {
   McuColumns wanted(int row) const override;
   bool take(int row, int column, int count, int16_t* blocks) override;
 
+  // One component's blocks of an MCU row, all of the tiles' columns row by row, without a
+  // gap. Zeros afterwards. False: some block is not plausible.
+  bool take_rows(int component, int row, int16_t* blocks);
+
   // The samples of a component's row y (of the whole component), from its column plane(c).left on.
   const uint8_t* line(int component, int y) const {
     return planes_[component].row(y - base_ * planes_[component].rows_per_mcu);

@@ -48,8 +48,8 @@ def test_every_comparison_has_its_rows(command, folder, tmp_path):
         for r in rows
     )
     tables = Counter(r["settings"].get("table", "") for r in rows)
-    # Random crops, scalar body, whole-image crops, tiny images, raw arrays
-    main = 5 + len(variants.weaker_targets()) + 2 + 3 + 3 + 1
+    # Random crops, scalar body, whole-image crops, tiny images, progressive copies, raw arrays
+    main = 5 + len(variants.weaker_targets()) + 2 + 3 + 3 + 3 + 1
     assert tables == {
         "": main,
         "stages": 5,

@@ -89,7 +89,7 @@ def test_the_loader_decodes_by_index(tools, tmp_path):
         tmp_path / "in", {f"c/{n}.jpg": encode(90, 130 + n, n, **PROGRESSIVE) for n in range(6)}
     )
     batches = {}
-    for on, way in ((False, "library"), (True, "indexed")):
+    for on, way in ((False, "whole"), (True, "indexed")):
         tools.convert(root, tmp_path / str(on), transcode=on)
         data = fastload.open(
             str(tmp_path / str(on)), [transforms.RandomResizedCrop(24), transforms.PILToTensor()]

@@ -25,6 +25,24 @@ def script(count, *, smooth=True):
     return first + (last if smooth else [])
 
 
+def random_script(count, rng):
+    """Any progressive script without gaps: bands, bits and order are drawn by a numpy generator."""
+    parts, low = range(count), int(rng.integers(0, 3))
+    together = count == 1 or rng.random() < 0.6
+    begin = [(list(parts), 0, 0, 0, low)] if together else [([c], 0, 0, 0, low) for c in parts]
+    chains = [[(list(parts), 0, 0, bit, bit - 1) for bit in range(low, 0, -1)]]
+    for c in parts:
+        cuts = sorted(rng.choice(np.arange(2, 64), int(rng.integers(0, 4)), False).tolist())
+        for first, last in zip([1, *cuts], [*(cut - 1 for cut in cuts), 63], strict=True):
+            bits = int(rng.integers(0, 4))
+            chain = [([c], first, last, bit, bit - 1) for bit in range(bits, 0, -1)]
+            chains.append([([c], first, last, 0, bits), *chain])
+    out = begin
+    while left := [chain for chain in chains if chain]:
+        out.append(left[rng.integers(len(left))].pop(0))
+    return out
+
+
 def alone(count):
     return [([c], 0, 63, 0, 0) for c in range(count)]
 

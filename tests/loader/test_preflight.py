@@ -26,7 +26,7 @@ def plan_of(data):
 def test_the_index_tells_the_largest_image_and_the_plan_the_slots(shards):
     found = preflight.need(plan_of(shards), threads=3, depth=6, batch=5)
     assert found == preflight.Need(
-        slots=8 * 5 * 20 * 30 * 3, decoding=3 * 64 * 48 * 9, pixels=64 * 48
+        slots=8 * 5 * 20 * 30 * 3, decoding=3 * 64 * 48 * 10, pixels=64 * 48
     )
     assert found.total == found.slots + found.decoding
 
@@ -66,8 +66,8 @@ def test_a_loader_says_it_when_it_starts(shards, monkeypatch):
 
 def test_decoding_is_the_threads_shares_and_what_they_have_in_common():
     mib = 1 << 20
-    assert preflight.decoding(4, 1000, 512 * mib) == 4 * 9000
+    assert preflight.decoding(4, 1000, 512 * mib) == 4 * 10_000
     giant = 100_000_000
-    assert preflight.decoding(4, giant, 512 * mib) == 4 * 128 * mib + 900_000_000  # one alone
+    assert preflight.decoding(4, giant, 512 * mib) == 4 * 128 * mib + 1_000_000_000  # one alone
     assert preflight.decoding(4, giant, 2048 * mib) == 4 * 128 * mib + 2048 * mib
-    assert preflight.decoding(0, giant, 512 * mib) == 900_000_000
+    assert preflight.decoding(0, giant, 512 * mib) == 1_000_000_000
