@@ -68,6 +68,8 @@ class _Watched(_BaseDataLoaderIter):
         super()._reset(loader, first_iter)
 
     def _next_index(self) -> object:
+        if self._receiver is not None:
+            self._receiver.look()
         if self._reading is not None:
             return self._keyed(next(self._reading))
         self._reading = Reading(

@@ -54,7 +54,6 @@ class Receiver:
         the worker has given up.
         """
         with self._lock:
-            self._look(worker)
             known = self._known[worker]
             for each in gone:
                 _forget(known, each)
@@ -72,17 +71,22 @@ class Receiver:
                 if segment.storage is not None and not segment.storage.expired():
                     segment.retired = True
 
-    def _look(self, worker: int) -> None:
-        """Tell the worker what has come back."""
-        back = self.ledger.back[worker]
-        for number, segment in self._known[worker].items():
-            if segment.storage is None or not segment.storage.expired():
-                continue
-            # torch keeps such an entry of what is sent to other processes, too
-            if dict.get(reductions.shared_cache, segment.key) is not segment.storage:
-                segment.retired = True
-            segment.storage = None
-            back[number] = np.uint32(segment.count | RETIRED * segment.retired)
+    def look(self) -> None:
+        """Tell the workers what has come back: before they are asked for another batch."""
+        with self._lock:
+            for back, known in zip(self.ledger.back, self._known, strict=True):
+                for number, segment in known.items():
+                    if segment.storage is not None and segment.storage.expired():
+                        back[number] = np.uint32(_come_back(segment))
+
+
+def _come_back(segment: _Known) -> int:
+    """What the ledger says of it."""
+    # torch makes such an entry of what is sent to other processes, too
+    if dict.get(reductions.shared_cache, segment.key) is not segment.storage:
+        segment.retired = True
+    segment.storage = None
+    return segment.count | RETIRED * segment.retired
 
 
 def _over(segment: _Known) -> torch.UntypedStorage:
