@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 from PIL import Image
+from PIL.JpegImagePlugin import JpegImageFile
 from torch.utils.data import get_worker_info
 
 from fastload import _native
@@ -25,7 +26,7 @@ from fastload.lowering import codes
 from fastload.order.seeding import Around
 from fastload.sources import seek_contents
 from fastload.sources.seek_contents import Contents
-from fastload.system import segments
+from fastload.system import heap, segments
 from fastload.system.segments import Segments, Sender
 
 _known: list[bool] = []  # that it is proved
@@ -52,7 +53,9 @@ def _lazily(original: Call, active: Callable[[], bool]) -> Call:
     @functools.wraps(original)
     def open(*args: Any, **kwargs: Any) -> Image.Image:
         image: Image.Image = original(*args, **kwargs)
-        return lazy(image) if active() and pillow.unchanged() else image
+        # The class first: for other formats the look at Pillow would be for nothing
+        jpeg = type(image) is JpegImageFile
+        return lazy(image) if jpeg and active() and pillow.unchanged() else image
 
     return open
 
@@ -162,6 +165,7 @@ class LazyWorker:
                 seeking.begin(self.indexes)
                 # What a worker process does at its end; it never comes to atexit's functions
                 Finalize(None, self.indexes.close, exitpriority=1)
+        heap.keep()
         if self.sender is not None:
             segments.begin(Segments(self.sender, worker))
         info = get_worker_info()
