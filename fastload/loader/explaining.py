@@ -6,7 +6,7 @@ from fastload.attach.looking import asked
 from fastload.backends import choosing
 from fastload.backends.table import BACKENDS, facts
 from fastload.engine import make as engines
-from fastload.loader import arguments, composing, divided, lazy_images, sizes, tiers
+from fastload.loader import arguments, composing, divided, handing, lazy_images, sizes, tiers
 from fastload.loader.base import BaseLoader
 from fastload.lowering import reach
 from fastload.order import epochs, mixture
@@ -130,6 +130,11 @@ def _by_torch(loader: BaseLoader[object]) -> list[str]:
     out += [f"  {reason}" for reason in reasons]
     seek = f"lazy images are off: {off}" if off else seek_contents.describe(loader.seek_index)
     out.append(f"  {seek}")
+    if not off and handing.possible(loader):
+        out.append(
+            "  batches lie in shared memory that is used again: of each worker, "
+            f"{handing.kept(loader)} batches at most"
+        )
     out += ["  decode_scale 'fast' changes nothing there"] * (loader.decode_scale == "fast")
     if loader.seed_samples:
         out.append("  seed_samples: every sample is fetched after seeding Python, NumPy and torch")

@@ -2,6 +2,7 @@
 workers run a data set on PyTorch's own engine.
 """
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -16,19 +17,28 @@ from fastload.system.receiving import Receiver
 from fastload.system.segments import MORE, Segments, Sender, Sent
 
 
+def possible(loader: BaseLoader[object]) -> bool:
+    """Whether a loader's batches can be handed over so."""
+    # Single samples may be tensors that the data set keeps
+    several = loader.num_workers > 0 and loader._auto_collation
+    return several and hasattr(os, "memfd_create") and get_sharing_strategy() == "file_descriptor"
+
+
+def kept(loader: BaseLoader[object]) -> int:
+    """Batches that a worker keeps memory of, at most."""
+    return (loader.prefetch_factor or 2) + MORE
+
+
 def receiver(loader: BaseLoader[object]) -> Receiver | None:
     """For an iterator of the loader's; None: its batches come as PyTorch hands them over."""
-    # Single samples may be tensors that the data set keeps
-    if not loader._auto_collation or get_sharing_strategy() != "file_descriptor":
-        return None
     try:
-        return Receiver(loader.num_workers)
-    except (OSError, AttributeError):
+        return Receiver(loader.num_workers) if possible(loader) else None
+    except OSError:
         return None
 
 
 def sender(loader: BaseLoader[object], receiver: Receiver) -> Sender:
-    return Sender(receiver.token, receiver.ledger, (loader.prefetch_factor or 2) + MORE)
+    return Sender(receiver.token, receiver.ledger, kept(loader))
 
 
 class Handed:

@@ -14,7 +14,7 @@ from torch.utils.data import DataLoader, Dataset
 
 import fastload
 from fastload.image.lazy import SUPPORTED
-from fastload.system import ledger, receiving, segments
+from fastload.system import ledger, segments
 from fastload.system.receiving import Receiver
 from fastload.system.segments import Segments, Sender
 
@@ -97,7 +97,7 @@ def test_memory_is_used_again_once_nobody_holds_it(ends):
         lambda batch: batch[1:],
         lambda batch: batch.numpy(),
         lambda batch: batch.untyped_storage(),
-        lambda batch: torch.utils.dlpack.to_dlpack(batch),
+        torch.utils.dlpack.to_dlpack,
         lambda batch: memoryview(batch.numpy()),
         lambda batch: batch.detach().view(torch.int32),
     ],
@@ -270,7 +270,8 @@ def flat(batch):
 
 def same(one, other):
     return all(
-        torch.equal(a, b) and (a.stride(), a.dtype, a.is_shared()) == (b.stride(), b.dtype, b.is_shared())
+        torch.equal(a, b)
+        and (a.stride(), a.dtype, a.is_shared()) == (b.stride(), b.dtype, b.is_shared())
         if isinstance(a, torch.Tensor)
         else a == b
         for a, b in zip(flat(one), flat(other), strict=True)
@@ -295,3 +296,82 @@ def test_few_files_of_memory_serve_an_epoch():
     files = {number(batch["image"]) for batch in loader}
     assert len(files) <= 2 * 5
     assert files & {number(batch["image"]) for batch in loader}
+
+
+def memories():
+    """Files of such memory that this process has open."""
+    links = [f"/proc/self/fd/{name}" for name in os.listdir("/proc/self/fd")]
+    return sum(
+        os.readlink(link).startswith("/memfd:fastload") for link in links if os.path.islink(link)
+    )
+
+
+def test_a_killed_worker_leaves_no_memory_behind():
+    before, named = memories(), set(os.listdir("/dev/shm"))
+    batches = iter(ours(Numbers()))
+    kept = [next(batches) for _ in range(6)]
+    assert memories() > before
+    os.kill(batches._workers[0].pid, signal.SIGKILL)
+    with pytest.raises(RuntimeError, match="exited unexpectedly"):
+        list(batches)
+    del batches
+    assert kept[5]["image"][0, 0, 0].tolist() == [20.0] * 7
+    del kept
+    assert memories() == before
+    assert set(os.listdir("/dev/shm")) <= named
+
+
+def test_epochs_that_end_early():
+    loader, before = ours(Numbers(), persistent_workers=True), memories()
+    held = None
+    for _ in range(4):
+        for step, batch in enumerate(loader):
+            if step == 5:
+                held = batch["image"]
+                break
+    assert held[:, 0, 0, 0].tolist() == [20.0, 21.0, 22.0, 23.0]
+    assert memories() - before <= 2 * segments.SLOTS
+    del loader
+    assert held[:, 0, 0, 0].tolist() == [20.0, 21.0, 22.0, 23.0]
+
+
+def as_they_are(samples):
+    return tuple(samples), torch.stack([sample["image"] for sample in samples])
+
+
+def test_a_collate_fn_of_the_programs_own():
+    (samples, images), *_ = ours(Numbers(), collate_fn=as_they_are)
+    assert [sample["name"] for sample in samples] == list("0123")
+    assert images[:, 0, 0, 0].tolist() == [0.0, 1.0, 2.0, 3.0]
+    assert images.is_shared()
+
+
+@pytest.mark.parametrize(
+    "options", [{"batch_size": None}, {"num_workers": 0}, {"lazy_images": False}]
+)
+def test_where_memory_is_not_used_again(options):
+    said = fastload.DataLoader(Numbers(), **{"num_workers": 2, **options}).explain()
+    assert "shared memory" not in said
+
+
+def test_what_explain_says():
+    said = ours(Numbers(), prefetch_factor=3).explain().splitlines()
+    assert said[-1] == (
+        "  batches lie in shared memory that is used again: of each worker, 6 batches at most"
+    )
+
+
+def test_another_sharing_strategy(monkeypatch, ends):
+    monkeypatch.setattr(segments, "get_sharing_strategy", lambda: "file_system")
+    assert ends.take() is None
+
+
+@pytest.mark.long
+def test_workers_that_are_not_forked():
+    stock = list(DataLoader(Numbers(), 4))
+    options = {"multiprocessing_context": "spawn", "persistent_workers": True}
+    loader = fastload.DataLoader(Numbers(), 4, num_workers=1, **options)
+    for _ in range(2):
+        for batch, wanted in zip(loader, stock, strict=True):
+            assert torch.equal(batch["image"], wanted["image"])
+            assert batch["name"] == wanted["name"]
