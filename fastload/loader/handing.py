@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.multiprocessing import get_sharing_strategy
 
 from fastload.loader.base import BaseLoader
 from fastload.loader.divided import Collated
@@ -21,7 +20,7 @@ def possible(loader: BaseLoader[object]) -> bool:
     """Whether a loader's batches can be handed over so."""
     # Single samples may be tensors that the data set keeps
     several = loader.num_workers > 0 and loader._auto_collation
-    return several and hasattr(os, "memfd_create") and get_sharing_strategy() == "file_descriptor"
+    return several and hasattr(os, "memfd_create") and segments.by_descriptors()
 
 
 def kept(loader: BaseLoader[object]) -> int:

@@ -31,6 +31,11 @@ class _Known:
         self.storage: StorageWeakRef | None = None  # over it; None: it has come back
         self.retired = False
 
+    @property
+    def expired(self) -> bool:
+        """Whether a storage was over it, and is no more."""
+        return self.storage is not None and bool(self.storage.expired())  # type: ignore[no-untyped-call]
+
 
 class Receiver:
     """The segments of one iterator's workers.
@@ -68,7 +73,7 @@ class Receiver:
         """What is held now does not come back."""
         with self._lock:
             for segment in itertools.chain(*(known.values() for known in self._known)):
-                if segment.storage is not None and not segment.storage.expired():
+                if segment.storage is not None and not segment.expired:
                     segment.retired = True
 
     def look(self) -> None:
@@ -76,7 +81,7 @@ class Receiver:
         with self._lock:
             for back, known in zip(self.ledger.back, self._known, strict=True):
                 for number, segment in known.items():
-                    if segment.storage is not None and segment.storage.expired():
+                    if segment.expired:
                         back[number] = np.uint32(_come_back(segment))
 
 

@@ -30,6 +30,11 @@ SIZES = 64  # that are remembered
 FLAGS = mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0)
 
 
+def by_descriptors() -> bool:
+    """Whether memory is shared as PyTorch does it on Linux."""
+    return bool(get_sharing_strategy() == "file_descriptor")  # type: ignore[no-untyped-call]
+
+
 class Sender(NamedTuple):
     """What worker processes need to know."""
 
@@ -82,7 +87,7 @@ class Segments:
 
     def storage(self, size: int) -> torch.UntypedStorage | None:
         """Memory of so many bytes; None: take PyTorch's."""
-        if self.off or not 0 < size <= MOST or get_sharing_strategy() != "file_descriptor":
+        if self.off or not 0 < size <= MOST or not by_descriptors():
             return None
         self._wanted += size
         self._clock += 1
@@ -96,7 +101,9 @@ class Segments:
         """A tensor that nobody else has, in shared memory, where PyTorch would move it later."""
         size = tensor.numel() * tensor.element_size()
         plain = tensor.layout == torch.strided and tensor.is_contiguous()
-        if not plain or tensor.device.type != "cpu" or tensor.requires_grad or tensor.is_shared():
+        if not plain or tensor.device.type != "cpu" or tensor.requires_grad:
+            return tensor
+        if tensor.is_shared():  # type: ignore[no-untyped-call]
             return tensor
         if tensor.untyped_storage().nbytes() != size or tensor.data_ptr() in self._at:
             return tensor

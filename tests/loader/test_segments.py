@@ -1,4 +1,4 @@
-"""Shared memory of batches that is used again: when, and everything that a program can see of it."""
+"""Shared memory of batches that is used again: when, and all that a program can see of it."""
 
 import copy
 import multiprocessing
