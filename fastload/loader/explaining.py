@@ -128,13 +128,13 @@ def _by_torch(loader: BaseLoader[object]) -> list[str]:
     if not off:
         out.append(f"  {tiers.workers(loader.dataset, reasons, last_steps=bool(steps))}")
     out += [f"  {reason}" for reason in reasons]
-    seek = f"lazy images are off: {off}" if off else seek_contents.describe(loader.seek_index)
-    out.append(f"  {seek}")
     if not off and handing.possible(loader):
         out.append(
             "  batches lie in shared memory that is used again: of each worker, "
             f"{handing.kept(loader)} batches at most"
         )
+    seek = f"lazy images are off: {off}" if off else seek_contents.describe(loader.seek_index)
+    out.append(f"  {seek}")
     out += ["  decode_scale 'fast' changes nothing there"] * (loader.decode_scale == "fast")
     if loader.seed_samples:
         out.append("  seed_samples: every sample is fetched after seeding Python, NumPy and torch")

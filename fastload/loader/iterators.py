@@ -51,6 +51,8 @@ class _Watched(_BaseDataLoaderIter):
             loader = _lazy(loader, self._indexes, self._receiver)
         self._meter = loader._meter
         super().__init__(loader)
+        if type(self._collate_fn) is handing.Handed:  # what the workers have is not shown
+            self._collate_fn = self._collate_fn.collate_fn
         torchs = next(kind for kind in type(self).__mro__ if kind.__module__.startswith("torch."))
         self._profile_name = f"enumerate(DataLoader)#{torchs.__name__}.__next__"
 

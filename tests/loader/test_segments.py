@@ -356,7 +356,7 @@ def test_where_memory_is_not_used_again(options):
 
 def test_what_explain_says():
     said = ours(Numbers(), prefetch_factor=3).explain().splitlines()
-    assert said[-1] == (
+    assert said[-2] == (
         "  batches lie in shared memory that is used again: of each worker, 6 batches at most"
     )
 
