@@ -137,5 +137,12 @@ def _before_fork() -> None:
         receiver.retire()
 
 
+def _in_child() -> None:
+    """It receives nothing, and keeps no memory alive that the program gives up."""
+    for receiver in list(_receivers.values()):
+        _close(receiver._known)
+    _receivers.clear()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_child=_receivers.clear)
+    os.register_at_fork(before=_before_fork, after_in_child=_in_child)
