@@ -6,7 +6,7 @@ from fastload.attach.looking import asked
 from fastload.backends import choosing
 from fastload.backends.table import BACKENDS, facts
 from fastload.engine import make as engines
-from fastload.loader import arguments, composing, divided, lazy_images, sizes, tiers
+from fastload.loader import arguments, composing, divided, handing, lazy_images, sizes, tiers
 from fastload.loader.base import BaseLoader
 from fastload.lowering import reach
 from fastload.order import epochs, mixture
@@ -128,6 +128,11 @@ def _by_torch(loader: BaseLoader[object]) -> list[str]:
     if not off:
         out.append(f"  {tiers.workers(loader.dataset, reasons, last_steps=bool(steps))}")
     out += [f"  {reason}" for reason in reasons]
+    if not off and handing.possible(loader):
+        out.append(
+            "  batches lie in shared memory that is used again: of each worker, "
+            f"{handing.kept(loader)} batches at most"
+        )
     seek = f"lazy images are off: {off}" if off else seek_contents.describe(loader.seek_index)
     out.append(f"  {seek}")
     out += ["  decode_scale 'fast' changes nothing there"] * (loader.decode_scale == "fast")

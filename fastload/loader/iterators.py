@@ -16,7 +16,7 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter, _SingleProcessDataL
 
 from fastload.attach.looking import samples_in
 from fastload.dataset import place_all
-from fastload.loader import divided, lazy_images
+from fastload.loader import divided, handing, lazy_images
 from fastload.loader.base import BaseLoader
 from fastload.loader.lazy_images import LazyWorker
 from fastload.loader.native import seed
@@ -29,6 +29,7 @@ from fastload.state.keeping import Alone, Keeper, follows
 from fastload.state.progress import Progress
 from fastload.state.reading import Reading
 from fastload.system.processes import Workers
+from fastload.system.receiving import Receiver
 
 
 class _Watched(_BaseDataLoaderIter):
@@ -44,10 +45,14 @@ class _Watched(_BaseDataLoaderIter):
             loader = _seeded(loader)
         if self._indexes is not None:
             weakref.finalize(self, self._indexes.close)
+        self._receiver: Receiver | None = None  # as long as its workers
         if self._lazy and loader.num_workers:
-            loader = _lazy(loader, self._indexes)
+            self._receiver = handing.receiver(loader)
+            loader = _lazy(loader, self._indexes, self._receiver)
         self._meter = loader._meter
         super().__init__(loader)
+        if type(self._collate_fn) is handing.Handed:  # what the workers have is not shown
+            self._collate_fn = self._collate_fn.collate_fn
         torchs = next(kind for kind in type(self).__mro__ if kind.__module__.startswith("torch."))
         self._profile_name = f"enumerate(DataLoader)#{torchs.__name__}.__next__"
 
@@ -65,6 +70,8 @@ class _Watched(_BaseDataLoaderIter):
         super()._reset(loader, first_iter)
 
     def _next_index(self) -> object:
+        if self._receiver is not None:
+            self._receiver.look()
         if self._reading is not None:
             return self._keyed(next(self._reading))
         self._reading = Reading(
@@ -224,11 +231,16 @@ def _divided(loader: BaseLoader[object]) -> BaseLoader[object]:
     return twin
 
 
-def _lazy(loader: BaseLoader[object], indexes: Contents | None) -> BaseLoader[object]:
+def _lazy(
+    loader: BaseLoader[object], indexes: Contents | None, receiver: Receiver | None
+) -> BaseLoader[object]:
     """A copy of the loader for PyTorch's iterator to read: the same but for workers that open
-    images lazily.
+    images lazily, and hand batches over in memory that is used again.
     """
     twin = copy.copy(loader)
-    worker = LazyWorker(loader.worker_init_fn, indexes)
+    sender = None if receiver is None else handing.sender(loader, receiver)
+    worker = LazyWorker(loader.worker_init_fn, indexes, sender)
     vars(twin).update({"worker_init_fn": worker, "_meter": loader._meter})
+    if sender is not None:
+        vars(twin)["collate_fn"] = handing.Handed(loader.collate_fn)
     return twin

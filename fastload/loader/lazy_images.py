@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 from PIL import Image
+from PIL.JpegImagePlugin import JpegImageFile
 from torch.utils.data import get_worker_info
 
 from fastload import _native
@@ -25,6 +26,8 @@ from fastload.lowering import codes
 from fastload.order.seeding import Around
 from fastload.sources import seek_contents
 from fastload.sources.seek_contents import Contents
+from fastload.system import heap, segments
+from fastload.system.segments import Segments, Sender
 
 _known: list[bool] = []  # that it is proved
 VARIABLE = "FASTLOAD_LAZY_IMAGES"
@@ -50,7 +53,9 @@ def _lazily(original: Call, active: Callable[[], bool]) -> Call:
     @functools.wraps(original)
     def open(*args: Any, **kwargs: Any) -> Image.Image:
         image: Image.Image = original(*args, **kwargs)
-        return lazy(image) if active() and pillow.unchanged() else image
+        # The class first: for other formats the look at Pillow would be for nothing
+        jpeg = type(image) is JpegImageFile
+        return lazy(image) if jpeg and active() and pillow.unchanged() else image
 
     return open
 
@@ -144,8 +149,13 @@ def opened_lazily(indexes: Contents | None = None) -> Iterator[None]:
 class LazyWorker:
     """A worker_init_fn: the process decodes so from now on, and then what `init` does."""
 
-    def __init__(self, init: Callable[[int], Any] | None, indexes: Contents | None = None) -> None:
-        self.init, self.indexes = init, indexes
+    def __init__(
+        self,
+        init: Callable[[int], Any] | None,
+        indexes: Contents | None = None,
+        sender: Sender | None = None,
+    ) -> None:
+        self.init, self.indexes, self.sender = init, indexes, sender
 
     def __call__(self, worker: int) -> None:
         if SUPPORTED and _proved():  # a started process has modules of its own
@@ -155,6 +165,9 @@ class LazyWorker:
                 seeking.begin(self.indexes)
                 # What a worker process does at its end; it never comes to atexit's functions
                 Finalize(None, self.indexes.close, exitpriority=1)
+        heap.keep()
+        if self.sender is not None:
+            segments.begin(Segments(self.sender, worker))
         info = get_worker_info()
         while info is not None and isinstance(info.dataset, Around):
             # The program's own, past the class's __setattr__; since torch 2.13 it has no __dict__

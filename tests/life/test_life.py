@@ -32,6 +32,8 @@ def images(tmp_path_factory):
         ("native", "int"),
         ("inline", "int"),
         ("own", "int group"),
+        ("own", "kill"),
+        ("own", "kill worker"),
         ("torch", "kill"),
         ("torch", "kill worker"),
     ],

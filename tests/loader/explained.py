@@ -6,12 +6,13 @@ from fastload.sources import seek_contents
 FIRST = "PyTorch's own engine, with fastload's decoding of the JPEGs that it opens:"
 COMPOSE = "give it a torchvision Compose that ends in ToTensor"  # what tier 2 lacks
 END = "end its Compose in ToTensor, or in ToImage and ToDtype"
+MEMORY = "batches lie in shared memory that is used again: of each worker, 5 batches at most"
 FLOATS = "let its Compose make float32 tensors of three channels"
 
 
-def own(*reasons: str, native: str = "", lacks: str = COMPOSE) -> str:
+def own(*reasons: str, native: str = "", lacks: str = COMPOSE, workers: bool = False) -> str:
     """All of its lines, with these reasons, and the steps that are native all the same, or what
-    these lack.
+    these lack; workers: whether there are any.
     """
     first = f"{FIRST[:-1]}, and native {native}:" if native else FIRST
     to_first = f"for tier 1 ({tiers.GAINS[1].range}) mend: {tiers.short(reasons[0])}"
@@ -20,6 +21,7 @@ def own(*reasons: str, native: str = "", lacks: str = COMPOSE) -> str:
     else:
         would = f" ({tiers.GAINS[2].range})" if 2 in tiers.GAINS else ""
         tier = f"{now(3)}; for tier 2{would} {lacks}; {to_first}"
+    reasons = (*reasons, *[MEMORY] * workers)
     seek = seek_contents.describe("auto")
     return "\n".join(f"  {line}" for line in (first, tier, *reasons, seek))[2:]
 

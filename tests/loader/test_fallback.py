@@ -40,7 +40,8 @@ def test_other_data_sets_run_as_in_torch():
     assert [batch[0].tolist() for batch in loader] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
     assert loader.explain() == own(
         "data set torch.utils.data.dataset.TensorDataset is not one that fastload reads "
-        "(want torchvision's ImageFolder or another of docs/pipelines.md, or fastload.open)"
+        "(want torchvision's ImageFolder or another of docs/pipelines.md, or fastload.open)",
+        workers=True,
     )
 
 

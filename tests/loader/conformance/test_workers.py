@@ -71,7 +71,7 @@ def test_worker_init_fn_runs_in_each_worker(kind, folder, tmp_path):
     loader = kind.loader(kind.images(folder), 8, num_workers=1, worker_init_fn=init)
     if kind.name == "native":
         text = f"worker_init_fn is functools.partial({mark!r}), and there are no worker processes"
-        assert loader.explain() == own(text, native="ToTensor")
+        assert loader.explain() == own(text, native="ToTensor", workers=True)
     assert len(list(loader)) == 5
     assert os.listdir(tmp_path) == ["worker0"]
 
