@@ -92,12 +92,15 @@ class Rows:
 
     def part_of(self, samples: Longs) -> Longs:
         """int64 [K]: the parts of these rows. Raises IndexError."""
+        self._refuse_others(samples)
+        return np.searchsorted(self.starts, samples, side="right") - 1
+
+    def _refuse_others(self, samples: Longs) -> None:
         if len(samples) and not 0 <= samples.min() <= samples.max() < len(self):
             raise IndexError(
                 f"index: rows {samples.min()}..{samples.max()} asked for (want 0..{len(self) - 1})"
                 "; check the sampler"
             )
-        return np.searchsorted(self.starts, samples, side="right") - 1
 
     def at(self, samples: Longs) -> Taken:
         """Rows int64 [K]. Others get the same arrays. Raises SourceError for damage."""
@@ -111,12 +114,13 @@ class Rows:
         )
 
     def take(self, samples: Longs, *numbers: int) -> list[Longs]:
-        """Columns of these numbers at rows int64 [K], for the caller alone. Raises SourceError for
-        damage.
+        """Columns of these numbers at rows int64 [K], for the caller alone. Raises IndexError, and
+        SourceError for damage.
         """
         if not 0 < len(self) <= FEW:
             values = self.at(samples).values
             return [values[number].copy() for number in numbers]
+        self._refuse_others(samples)
         return [self._few[number][samples].astype(np.int64) for number in numbers]
 
     @cached_property
