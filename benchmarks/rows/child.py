@@ -7,6 +7,7 @@ look at its memory, so that all ranks have theirs meanwhile.
 import json
 import os
 import random
+import resource
 import statistics
 import sys
 import time
@@ -22,7 +23,7 @@ TURNS = 3  # of the rate
 
 
 def main(given: dict[str, Any]) -> None:
-    for path in given["dropped"]:
+    for path in filter(os.path.exists, given["dropped"]):
         drop(path)
     before = memory()
     opening, data = timed(lambda: opened(given["where"]))
@@ -30,7 +31,10 @@ def main(given: dict[str, Any]) -> None:
     sampler = fastload.DistributedSampler(len(data), world, rank, seed=3)
     loader = loader_of(data, sampler)
     first, epoch = timed(lambda: first_batch(loader))
-    said: dict[str, Any] = {"open": opening, "first": first, "memory_before": before}
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+    said: dict[str, Any] = {
+        "open": opening, "first": first, "memory_before": before, "peak": peak,
+    }  # fmt: skip
     if rank == 0 and given["measures"]:
         said |= measures(loader, epoch, given)
     print(json.dumps(said), flush=True)

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import struct
+import tempfile
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -10,9 +11,10 @@ from fastload.errors import SourceError
 from fastload.files import cache
 from fastload.files.below import Folder
 from fastload.files.names import Inner
+from fastload.files.opening import write_all
 from fastload.sources import arrow
 from fastload.sources.row_blocks import fill
-from fastload.sources.row_file import Rows, in_memory
+from fastload.sources.row_file import Rows
 from fastload.sources.row_writer import Writer
 from fastload.spec import Json
 
@@ -70,6 +72,19 @@ def reopened(kind: type[Kept], file: str, checksum: int) -> Kept:
 def in_a_copy(kind: type[Kept], where: str, content: bytes) -> Kept:
     """The same of one that lies nowhere."""
     return kind(where, in_memory(content), kept=False)
+
+
+def in_memory(content: bytes = b"") -> int:
+    """The descriptor of a file that has no name, where the system has such in memory. Raises
+    OSError.
+    """
+    if hasattr(os, "memfd_create"):
+        file = os.memfd_create("fastload-rows", os.MFD_CLOEXEC)
+    else:
+        with tempfile.TemporaryFile() as nameless:
+            file = os.dup(nameless.fileno())
+    write_all(file, content)
+    return file
 
 
 class KeptWriter:

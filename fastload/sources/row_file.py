@@ -14,7 +14,6 @@ against what the tables say of its part.
 import json
 import os
 import struct
-import tempfile
 import weakref
 from collections.abc import Callable
 from functools import cached_property, lru_cache, partial
@@ -25,7 +24,6 @@ from numpy.typing import NDArray
 
 from fastload import _native
 from fastload.errors import SourceError
-from fastload.files.opening import write_all
 from fastload.sources import arrow, row_blocks
 from fastload.sources.columns import Column
 from fastload.sources.row_blocks import ROWS, Blocks, blocks_of, fill
@@ -289,16 +287,3 @@ def _checked(numbers: NDArray[np.int64], columns: int, end: int) -> Tables:
         raise ValueError("a part lies outside of the file")
     others = (np.ascontiguousarray(each) for each in (widths, low, high, facts))
     return Tables(rows, at, size, *others)
-
-
-def in_memory(content: bytes = b"") -> int:
-    """The descriptor of a file that has no name, where the system has such in memory. Raises
-    OSError.
-    """
-    if hasattr(os, "memfd_create"):
-        file = os.memfd_create("fastload-rows", os.MFD_CLOEXEC)
-    else:
-        with tempfile.TemporaryFile() as nameless:
-            file = os.dup(nameless.fileno())
-    write_all(file, content)
-    return file

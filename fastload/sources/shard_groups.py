@@ -92,5 +92,11 @@ def numbers(batches: list[Any], name: str) -> Array:
 
 def keys(batches: list[Any]) -> bytes:
     """A line for each; what no conversion writes into one does not begin another."""
-    lines = [key for batch in batches for key in batch.column("key").to_pylist()]
-    return "\n".join(key.replace("\n", "_") for key in lines).encode()
+    pa = arrow.import_arrow(INDEX)
+    import pyarrow.compute as pc
+
+    # A list of all is joined, whose type may have more than 2^31 bytes
+    every = pa.concat_arrays([batch.column("key").cast(pa.large_string()) for batch in batches])
+    lines = pc.replace_substring(every, "\n", "_")
+    whole = pa.LargeListArray.from_arrays([0, len(lines)], lines)
+    return bytes(pc.binary_join(whole, "\n")[0].as_buffer())

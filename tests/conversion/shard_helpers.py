@@ -19,7 +19,8 @@ def columns():
     at, draw = np.arange(COUNT), np.random.default_rng(0)
     indexed = at % 5 > 0
     return {
-        "shard": at // PER, "offset": at % PER * 2048 + 512, "size": draw.integers(900, 1400, COUNT),
+        "shard": at // PER, "offset": at % PER * 2048 + 512,
+        "size": draw.integers(900, 1400, COUNT),
         "label": draw.integers(0, CLASSES, COUNT), "height": 3 + at % 7, "width": 5 + at % 11,
         "checksum": draw.integers(0, 1 << 64, COUNT, np.uint64),
         "index_offset": indexed * (16 + at % PER * 64), "index_size": indexed * 40,

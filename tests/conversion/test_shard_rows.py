@@ -36,7 +36,7 @@ def test_what_is_kept_is_what_the_index_says(folder, unread, by):
     same(open_source(folder), folder, has)
     unread()
     source = open_source(folder)
-    assert source.rows.kept and source.whole is None
+    assert (source.rows.kept, source.whole) == (True, None)
     same(source, folder, has)
     same(pickle.loads(pickle.dumps(source)), folder, has)
 
