@@ -95,8 +95,9 @@ def keys(batches: list[Any]) -> bytes:
     pa = arrow.import_arrow(INDEX)
     import pyarrow.compute as pc
 
-    # A list of all is joined, whose type may have more than 2^31 bytes
-    every = pa.concat_arrays([batch.column("key").cast(pa.large_string()) for batch in batches])
-    lines = pc.replace_substring(every, "\n", "_")
-    whole = pa.LargeListArray.from_arrays([0, len(lines)], lines)
-    return bytes(pc.binary_join(whole, "\n")[0].as_buffer())
+    lines = list[bytes]()
+    for batch in batches:
+        one = pc.replace_substring(batch.column("key"), "\n", "_")
+        every = pc.binary_join(pa.ListArray.from_arrays([0, len(one)], one), "\n")
+        lines.append(bytes(every[0].as_buffer()))
+    return b"\n".join(lines)
