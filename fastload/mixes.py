@@ -10,7 +10,7 @@ from fastload.dataset import Dataset
 from fastload.errors import PipelineError, UsageError
 from fastload.lowering import open
 from fastload.lowering.chain import known_pictures
-from fastload.mixes.arguments import Weights, in_order, problems_of, target_problems
+from fastload.order.mix_arguments import Weights, in_order, problems_of, target_problems
 from fastload.order.mixture import MOST, MOST_DRAWS
 from fastload.plan import forms
 from fastload.plan.pipeline import Pipeline
