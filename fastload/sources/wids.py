@@ -18,6 +18,7 @@ from fastload.sources.span_files import json_of
 from fastload.sources.tars import TarSource
 
 VERSION = 1
+OUT = "leads out of the index's folder"
 REMEDY = "make the index anew with widsindex"
 WHAT = 'want an index of wids: {"wids_version": 1, "shardlist": [...]}'
 
@@ -122,10 +123,10 @@ def _path(where: str, at: str, base: Any, url: Any) -> str:
             f"{at}: {short(url)} lies in a store; copy the tars beside the index, and list their "
             "names"
         )
-    path = os.path.normpath(os.path.join(folder, base, url))
-    inner = os.path.relpath(path, folder)
-    if wrong := whole_problem(url) or whole_problem(base or "x") or outside(inner):
-        raise SourceError(f"{at}: {short(url)} {wrong}; list tars below the folder of the index")
+    inner = os.path.relpath(os.path.join(folder, base, url), folder)
+    wrong = whole_problem(url) or (whole_problem(base) if base else "")
+    if wrong or outside(inner):
+        raise SourceError(f"{at}: {short(url)} {wrong or OUT}; list tars below it")
     if not url.lower().endswith(".tar"):
         raise SourceError(f"{at}: {short(url)} is no plain tar (.tar); list plain ones")
     return os.path.join(os.path.dirname(where), inner)

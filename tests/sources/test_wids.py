@@ -77,6 +77,9 @@ def test_it_can_be_converted(tars, tmp_path):
     assert [read(first, n) for n in range(12)] == [read(second, n) for n in range(12)]
 
 
+# Which leaves files open
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_what_the_library_writes_is_read_as_it_reads(tars, monkeypatch, tmp_path):
     wids = pytest.importorskip("wids", reason="wids is not installed; it wants webdataset below 1")
     from wids import wids_index
@@ -110,11 +113,11 @@ def test_what_the_library_writes_is_read_as_it_reads(tars, monkeypatch, tmp_path
          f"shard 0: filesize is -1, want a number; {ANEW}"),
         ([{"url": 3, "nsamples": 3}], {}, f"shard 0: url is 3, want text; {ANEW}"),
         ([{"url": "../a.tar", "nsamples": 3}], {},
-         "shard 0: '../a.tar' has a path with '..'; list tars below the folder of the index"),
+         "shard 0: '../a.tar' leads out of the index's folder; list tars below it"),
         ([{"url": "/etc/a.tar", "nsamples": 3}], {},
-         "shard 0: '/etc/a.tar' has a path with '..'; list tars below the folder of the index"),
+         "shard 0: '/etc/a.tar' leads out of the index's folder; list tars below it"),
         ([{"url": "a\n.tar", "nsamples": 3}], {},
-         "shard 0: 'a\\n.tar' has control characters; list tars below the folder of the index"),
+         "shard 0: 'a\\n.tar' has a control character; list tars below it"),
         ([{"url": "a.tar.gz", "nsamples": 3}], {},
          "shard 0: 'a.tar.gz' is no plain tar (.tar); list plain ones"),
         ([{"url": "gs://x/a.tar", "nsamples": 3}], {},
