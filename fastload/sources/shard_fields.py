@@ -72,7 +72,8 @@ class Beside(NamedTuple):
         if (lacking := rows.lacking()) == len(rows):
             raise fields.lacking(self.where, name, self.rows.beside)
         self._check(name, lacking, rows.first_lacking)
-        return Field(name, kind, *map(rows.column, COLUMNS))
+        places, sizes, sums = (rows.column(each) for each in COLUMNS)
+        return Field(name, kind, places, sizes, sums)
 
     def _check(self, name: str, lacking: int, first: Callable[[], int]) -> None:
         if lacking:

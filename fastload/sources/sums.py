@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from fastload import _native
 
 BLOCK = 1 << 16  # bytes
-MOST = 1 << 26  # bytes of such a file: blocks of an index of 240 GiB
+MOST = 1 << 25  # bytes of such a file: blocks of an index of 120 GiB
 MAGIC = b"blocks\n"
 HEAD = len(MAGIC) + 2 * 17  # bytes: two lines
 LINES = re.compile(rb"(?:[0-9a-f]{16}\n)+")
