@@ -111,7 +111,7 @@ OWN = (
     ),
     Format(
         "wids",
-        summary="WebDataset's index of tars, wids (.json)",
+        summary="wids' index of tars (.json)",
         source="fastload.sources.wids",
         suffixes=(".json",),
     ),
