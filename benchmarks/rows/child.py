@@ -7,7 +7,6 @@ look at its memory, so that all ranks have theirs meanwhile.
 import json
 import os
 import random
-import resource
 import statistics
 import sys
 import time
@@ -31,9 +30,8 @@ def main(given: dict[str, Any]) -> None:
     sampler = fastload.DistributedSampler(len(data), world, rank, seed=3)
     loader = loader_of(data, sampler)
     first, epoch = timed(lambda: first_batch(loader))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
     said: dict[str, Any] = {
-        "open": opening, "first": first, "memory_before": before, "peak": peak,
+        "open": opening, "first": first, "memory_before": before, "peak": peak(),
     }  # fmt: skip
     if rank == 0 and given["measures"]:
         said |= measures(loader, epoch, given)
@@ -105,6 +103,14 @@ def memory() -> int:
     """Bytes of this process, its part of what it shares: proc_pid_smaps(5)."""
     with open("/proc/self/smaps_rollup") as lines:
         return next(int(line.split()[1]) << 10 for line in lines if line.startswith("Pss:"))
+
+
+def peak() -> int:
+    """The most bytes that this program has had: proc_pid_status(5). ru_maxrss is also of the one
+    that has started it.
+    """
+    with open("/proc/self/status") as lines:
+        return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM:"))
 
 
 def drop(path: str) -> None:

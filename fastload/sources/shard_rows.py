@@ -33,7 +33,7 @@ from fastload.sources.shard_index import (
 )
 from fastload.sources.span_index import Stamp
 from fastload.spec import Longs
-from fastload.system import terminal
+from fastload.system import limits, terminal
 
 COLUMNS = ("shard", "offset", "size", "label", "checksum", "index_offset", "index_size")
 SHARD, OFFSET, SIZE, LABEL, CHECKSUM, INDEX_OFFSET, INDEX_SIZE = range(7)
@@ -54,9 +54,12 @@ class ShardRows(KeptRows):
         self.said = said_in(where, told.pop("index"))
         self.index_checksum, self.pixels = int(told["checksum"]), int(told["pixels"])
         self.stamp, self.beside = Stamp(*told["stamp"]), list(map(str, told["beside"]))
+        self.indexed = np.array(told["indexed"], np.int64)  # [shards]: images with a seek index
         self._shards, self._sidecars = sizes(self.said.shards), sizes(self.said.sidecars)
         if self.columns != COLUMNS or len(self) != self.said.rows:
             raise ValueError("other columns, or rows")
+        if self.indexed.shape != self._shards.shape:
+            raise ValueError("other shards")
         low, high = self.tables.low[:, (SHARD, LABEL)], self.tables.high[:, (SHARD, LABEL)]
         if (low < 0).any() or (high >= [len(self.said.shards), len(self.said.classes)]).any():
             raise ValueError("a shard or a class that is not there")
@@ -163,6 +166,7 @@ class _Look:
         self.path = os.path.join(groups.where, INDEX)
         self.checks = RowChecks(sizes(said.shards), sizes(said.sidecars), len(said.classes))
         self.pixels, self.beside = 0, dict[str, None]()
+        self.indexed = np.zeros(len(said.shards), np.int64)
         self.line.waited()
 
     def add(self, batches: list[Any]) -> None:
@@ -173,6 +177,10 @@ class _Look:
         self.pixels = max(self.pixels, int(area.max()))
         self.beside |= dict.fromkeys(extras.names() if extras else ())
         if not self.checks.wrong:
+            length = columns["index_size"]
+            has = (length > 0) & (length <= limits.longest_index(columns["size"]))
+            shards, counts = np.unique(columns["shard"][has], return_counts=True)
+            self.indexed[shards] += counts
             rows, names = [_longs(columns[n]) for n in COLUMNS], shard_groups.keys(batches)
             self.keeping.write(lambda: self.keeping.writer.add(rows, names, ()))
         if self.line.waited():
@@ -183,7 +191,7 @@ class _Look:
         told = {
             "index": json.loads(self.groups.text), "checksum": self.groups.checksum,
             "pixels": self.pixels, "stamp": self.groups.stamp,
-            "beside": list(self.beside)[:MOST_NAMES],
+            "beside": list(self.beside)[:MOST_NAMES], "indexed": self.indexed.tolist(),
         }  # fmt: skip
         self.keeping.finish(told)
         return self.keeping.opened(ShardRows, self.path)

@@ -101,6 +101,12 @@ class ShardSource:
             seek = Seek(files, file, at, np.where(good, length, 0))
         return Location(file, offset, size, checksum.view(np.uint64), seek)
 
+    def indexed(self) -> int:
+        """How many images have a seek index that can be used."""
+        if self._sidecars is None:
+            return 0
+        return int(self.rows.indexed[self._sidecars[1]].sum())
+
     def most_pixels(self) -> int:
         """Of the largest image, as the index says."""
         return self.rows.pixels

@@ -10,7 +10,7 @@ import fastload
 from fastload.conversion import indexing
 from fastload.errors import SourceError
 from fastload.files import cache
-from fastload.sources import kept_rows, open_source, shard_groups, shard_rows, span_index
+from fastload.sources import collect, kept_rows, open_source, shard_groups, shard_rows, span_index
 from tests.conversion import shard_helpers as helpers
 
 large, folder, unread, by = helpers.large, helpers.folder, helpers.unread, helpers.by
@@ -124,6 +124,16 @@ def test_seek_indexes_that_are_made_later_are_found(tools, tmp_path):
     assert open_source(tmp_path / "out").locate(np.arange(3)).seek is None
     indexing.run(indexing.prepare(str(tmp_path / "out")), 8, 1)
     assert (open_source(tmp_path / "out").locate(np.arange(3)).seek.size > 0).all()
+
+
+def test_indexed_images_are_counted_without_their_rows(folder, monkeypatch):
+    has, source = helpers.columns(), open_source(folder)
+    monkeypatch.setattr(shard_rows.ShardRows, "take", None)
+    want = has["index_size"] > 0
+    assert collect.describe("use", source, None) == f"seek index: {want.sum()} of 9000 images"
+    (folder / "shard-000001.seek").unlink()
+    want &= has["shard"] != 1
+    assert collect.having(open_source(folder), None) == want.sum()
 
 
 def test_what_was_begun_leaves_nothing(folder, monkeypatch):
