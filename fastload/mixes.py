@@ -4,24 +4,28 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from math import inf
-from numbers import Real
 from typing import TypeAlias
 
 from fastload.dataset import Dataset
 from fastload.errors import PipelineError, UsageError
 from fastload.lowering import open
 from fastload.lowering.chain import known_pictures
+from fastload.order.mix_arguments import Weights, in_order, problems_of, target_problems
 from fastload.order.mixture import MOST, MOST_DRAWS
 from fastload.plan import forms
 from fastload.plan.pipeline import Pipeline
 from fastload.sources.base import remote
-from fastload.sources.mixed import Mixed, Phase, Recipe, with_one_list_of_classes
+from fastload.sources.fields import LABEL
+from fastload.sources.mixed import (
+    Mixed,
+    Phase,
+    Recipe,
+    Relabelled,
+    with_one_list_of_classes,
+)
 
 Part: TypeAlias = str | os.PathLike[str] | Dataset
-Weights: TypeAlias = Mapping[str, float] | Sequence[float]
-MOST_PARTS = 1 << 16
-BY, UNTIL = ("weights", "epochs"), ("first", "all")
+Target: TypeAlias = str | Sequence[str] | None
 
 
 def mix(
@@ -32,7 +36,7 @@ def mix(
     until: str = "first",
     length: int | None = None,
     schedule: Mapping[int, Weights] | None = None,
-    target: str | Sequence[str] | None = None,
+    target: Target | Mapping[str, str | Sequence[str]] = None,
 ) -> Dataset:
     """Several data sets as one, whose samples are drawn in given shares.
 
@@ -54,8 +58,10 @@ def mix(
         schedule: Other weights from a draw on, counted over all ranks and epochs: {0:
             {"a": 1, "b": 0}, 3_000_000: {"a": 1, "b": 2}}; then `length` is wanted, and
             the weights of `parts` hold until the first of these draws.
-
-        target: As `fastload.open`'s, of the parts that are paths.
+        target: As `fastload.open`'s, of the parts that are paths. Where they call the same
+            things by other names, that of each: {"laion": "txt", "own": "caption"}. Batches
+            have the names of the first part. A data set that is open has its own; where all are,
+            {} gives them one list of names.
 
     Returns:
         A data set for `fastload.DataLoader(..., shuffle=True)`, or with
@@ -80,17 +86,19 @@ def mix(
     pairs = _pairs(parts)
     names = tuple(_name(part, number) for number, (part, _) in enumerate(pairs))
     weights = [weight for _, weight in pairs]
-    problems = _problems(names, weights, by, until, length, schedule)
+    problems = problems_of(names, weights, by, until, length, schedule)
+    paths = [name for name, (part, _) in zip(names, pairs, strict=True) if _is_path(part)]
+    problems += target_problems(paths, target)
     if problems:
         raise UsageError("\n".join(f"mix: {problem}" for problem in problems))
-    pipelines = [_opened(part, transform, target) for part, _ in pairs]
+    pipelines = _pipelines(names, [part for part, _ in pairs], transform, target)
     _check_alike(names, pipelines)
     sizes = [len(pipeline.source) for pipeline in pipelines]
     exact = [Fraction(float(weight)) for weight in weights]
     counts = _counts(sizes, exact, by, until, length)
     changes = {0: tuple(Fraction(count) for count in counts)}
     for draw, given in sorted((schedule or {}).items()):
-        changes[draw] = tuple(Fraction(float(each)) for each in _in_order(names, given))
+        changes[draw] = tuple(Fraction(float(each)) for each in in_order(names, given))
     recipe = Recipe(names, sum(counts), tuple(Phase(*each) for each in sorted(changes.items())))
     _check_shares(recipe, changes[0] if schedule and 0 in schedule else exact)
     source = Mixed(with_one_list_of_classes([each.source for each in pipelines]), recipe)
@@ -111,11 +119,42 @@ def _pairs(parts: object) -> list[tuple[Part, float]]:
     return list(pairs)
 
 
+def _is_path(part: Part) -> bool:
+    return not isinstance(part, Dataset)
+
+
 def _name(part: Part, number: int) -> str:
     return f"part {number}" if isinstance(part, Dataset) else os.fspath(part)
 
 
-def _opened(part: Part, transform: object, target: str | Sequence[str] | None) -> Pipeline:
+def _pipelines(
+    names: Sequence[str],
+    parts: Sequence[Part],
+    transform: object,
+    target: Target | Mapping[str, str | Sequence[str]],
+) -> list[Pipeline]:
+    if not isinstance(target, Mapping):
+        return [_opened(part, transform, target) for part in parts]
+    opened = [
+        _opened(part, transform, target.get(name)) for name, part in zip(names, parts, strict=True)
+    ]
+    return [_called_as(opened[0], one) for one in opened]
+
+
+def _called_as(first: Pipeline, one: Pipeline) -> Pipeline:
+    """The same with the first part's names of what lies beside the images, if there are as many."""
+    if first.target is None or one.target is None or first.target == one.target:
+        return one
+    pairs = list(zip(one.target.names, first.target.names, strict=False))
+    as_many = (len(one.target.names), one.target.alone) == (len(pairs), first.target.alone)
+    alike = len(first.target.names) == len(pairs) and as_many
+    if not alike or any((LABEL in pair) and len(set(pair)) > 1 for pair in pairs):
+        return one  # which is refused
+    source = Relabelled(one.source, None, tuple(one.source.classes), tuple(pairs))
+    return replace(one, source=source, target=first.target)
+
+
+def _opened(part: Part, transform: object, target: Target) -> Pipeline:
     if not isinstance(part, Dataset):
         return open(part, transform, target=target).pipeline
     if transform is None:
@@ -142,67 +181,6 @@ def _counts(
     return counts
 
 
-def _in_order(names: Sequence[str], given: Weights) -> list[float]:
-    """Weights of all parts; those that a mapping leaves out have none."""
-    return [given.get(name, 0) for name in names] if isinstance(given, Mapping) else list(given)
-
-
-def _problems(
-    names: Sequence[str],
-    weights: Sequence[object],
-    by: str,
-    until: str,
-    length: object,
-    schedule: Mapping[int, Weights] | None,
-) -> list[str]:
-    problems = _weight_problems("parts", names, weights)
-    if by not in BY:
-        problems.append(f"by is {by!r}, want 'weights' or 'epochs'")
-    if until not in UNTIL:
-        problems.append(f"until is {until!r}, want 'first' or 'all'")
-    if length is not None and not _is_count(length, 1, MOST_DRAWS):
-        problems.append(f"length is {length!r}, want a whole number from 1 to {MOST_DRAWS:,}")
-    if by == "epochs" and (length is not None or until != "first"):
-        problems.append("by='epochs' says how long an epoch is; leave length and until out")
-    later = [] if schedule is None else _schedule_problems(names, schedule, length)
-    return problems + later
-
-
-def _schedule_problems(names: Sequence[str], schedule: object, length: object) -> list[str]:
-    problems = []
-    if length is None:
-        problems.append("schedule is given without length; say how many draws an epoch has")
-    for draw, given in schedule.items() if isinstance(schedule, Mapping) else [(schedule, None)]:
-        if not _is_count(draw, 0):
-            problems.append(f"schedule has the draw {draw!r}, want a whole number from 0")
-        elif isinstance(given, Mapping) and (unknown := [n for n in given if n not in names]):
-            problems.append(
-                f"schedule at {draw} has {unknown[0]!r}, which is no part (want "
-                f"{', '.join(names)}); correct it"
-            )
-        elif not isinstance(given, (Mapping, list, tuple)):
-            problems.append(f"schedule at {draw} is {given!r}, want weights of the parts")
-        else:
-            problems += _weight_problems(f"schedule at {draw}", names, _in_order(names, given))
-    return problems
-
-
-def _weight_problems(where: str, names: Sequence[str], weights: Sequence[object]) -> list[str]:
-    if len(weights) != len(names):
-        return [f"{where} has {len(weights)} weights, want {len(names)}, one for each part"]
-    if wrong := [
-        f"{where} has weight {weight!r} for {name}, want a number from 0"
-        for name, weight in zip(names, weights, strict=True)
-        if not _is_weight(weight)
-    ]:
-        return wrong
-    if len(names) > MOST_PARTS:
-        return [f"{where} has {len(names)} parts, want at most {MOST_PARTS}"]
-    if not any(weights):
-        return [f"{where} has no weight above 0 (got {len(weights)} parts); give one"]
-    return []
-
-
 def _check_alike(names: Sequence[str], pipelines: Sequence[Pipeline]) -> None:
     """Raise PipelineError for what cannot be in one batch."""
     problems = []
@@ -215,7 +193,10 @@ def _check_alike(names: Sequence[str], pipelines: Sequence[Pipeline]) -> None:
                 f"mix: {name} has other ops than {names[0]}; give transform= for all of them"
             )
         if one.target != first.target:
-            problems.append(f"mix: {name} has another target than {names[0]}; give all the same")
+            problems.append(
+                f"mix: {name} has another target than {names[0]}; give all the same, or "
+                "target={part: name, …}"
+            )
         if remote(one.source) is not None:
             problems.append(
                 f"mix: {name} is read through a cache, want local parts; copy it, or mix what is "
@@ -246,11 +227,3 @@ def _check_shares(recipe: Recipe, weights: Sequence[Fraction]) -> None:
         ]
     if problems:
         raise UsageError("\n".join(problems))
-
-
-def _is_weight(value: object) -> bool:
-    return type(value) is not bool and isinstance(value, Real) and 0 <= float(value) < inf
-
-
-def _is_count(value: object, least: int, most: float = inf) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most

@@ -25,7 +25,7 @@ with atheris.instrument_imports(include=["fastload", "tarfile", "tomllib"]):
 
     import fastload
     from fastload import _native, recipes
-    from fastload.conversion import commits, indexing, job, journal
+    from fastload.conversion import commits, indexing, journal
     from fastload.conversion.keys import tidy_key
     from fastload.conversion.readers import open_reader, records
     from fastload.conversion.samples import BadSampleError
@@ -33,16 +33,10 @@ with atheris.instrument_imports(include=["fastload", "tarfile", "tomllib"]):
     from fastload.files import names
     from fastload.files.below import DirEntry, opened
     from fastload.files.names import Inner
-    from fastload.sources import arrow, beton_file, open_source, read, seek, shard_index, shards
-    from fuzz import spans
+    from fastload.sources import beton_file, open_source, read, seek
+    from fuzz import converted, spans
+    from fuzz.converted import LEAF, folder_of_images, put, refused
 from tests.beton.mutated_release import whole
-from tests.conftest import encoded, textured
-
-LEAF = {
-    "a/0.jpg": (5, 9),
-    "b/1.jpg": (6, 8),
-    "b/2.jpg": (17, 33),
-}  # px of the images of a small folder
 
 
 class Target(NamedTuple):
@@ -52,35 +46,8 @@ class Target(NamedTuple):
     run: Callable[[Path, bytes], None]
 
 
-def put(path: Path, content: bytes, *, signed: bool = False) -> None:
-    path.write_bytes(content)
-    if signed:
-        path.with_name(path.name + arrow.SUFFIX).write_bytes(arrow.sum_line(_native.xxh3(content)))
-
-
-def refused(error: Exception, where: object) -> None:
-    """Every line of the error names a file below `where`."""
-    for line in str(error).splitlines():
-        if not line.startswith(str(where)):
-            raise AssertionError(f"a line without its path: {line!r}") from error
-
-
-def folder_of_images(root: Path) -> Path:
-    for number, (name, (height, width)) in enumerate(LEAF.items()):
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(encoded(textured(height, width, number), quality=80))
-    return root
-
-
-def converted(folder: Path) -> Path:
-    root = folder_of_images(folder / "images")
-    job.run(job.prepare(str(root), str(folder / "out"), job.Options(workers=1)))
-    return folder / "out"
-
-
 def tar_seeds(folder: Path) -> list[bytes]:
-    return [path.read_bytes() for path in converted(folder).glob("*.tar")]
+    return [path.read_bytes() for path in converted.made(folder).glob("*.tar")]
 
 
 def run_tar(folder: Path, data: bytes) -> None:
@@ -99,25 +66,6 @@ def run_tar(folder: Path, data: bytes) -> None:
             read(source, sample)
     except SourceError as error:
         refused(error, folder)
-
-
-def arrow_seeds(folder: Path) -> list[bytes]:
-    return [(converted(folder) / shard_index.INDEX).read_bytes()]
-
-
-def run_arrow(folder: Path, data: bytes) -> None:
-    put(folder / "out" / shard_index.INDEX, data, signed=True)
-    try:
-        source = shards.load(str(folder / "out"))
-    except SourceError as error:
-        refused(error, folder)
-        return
-    every = np.arange(len(source))
-    place = source.locate(every)
-    if not (len(place.file) == len(source.labels) == len(every)) or min(source.labels) < 0:
-        raise AssertionError("columns of other lengths")
-    for row in every[:10].tolist():
-        source.name(row), source.index.format(row)
 
 
 def sidecar_seeds(folder: Path) -> list[bytes]:
@@ -251,7 +199,7 @@ def run_name(folder: Path, data: bytes) -> None:
 
 TARGETS = {
     "tar": Target(tar_seeds, run_tar),
-    "arrow": Target(arrow_seeds, run_arrow),
+    **{name: Target(*pair) for name, pair in converted.TARGETS.items()},
     "sidecar": Target(sidecar_seeds, run_sidecar),
     "beton": Target(beton_seeds, run_beton),
     "recipe": Target(recipe_seeds, run_recipe),

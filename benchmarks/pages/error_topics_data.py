@@ -18,7 +18,7 @@ TOPICS = (
         "A data set does not open", "SourceError",
         ("sources/__init__", "sources/folder", "sources/base", "conversion/readers/opening",
          "sources/first_look", "sources/span_index", "sources/row_file", "sources/columns",
-         "sources/image_sizes",
+          "sources/image_sizes", "sources/kept_rows",
          "conversion/indexing", "conversion/subsets"),
         "The path is another one than you meant, or its content has not the form of its format.",
         "List the path. Give the folder that holds the class folders, or run `fastload inspect` on "
@@ -91,8 +91,8 @@ TOPICS = (
     ),
     Topic(
         "Archives, and what conversions read", "SourceError",
-        ("conversion/readers/", "sources/tar", "sources/table", "sources/labels", "files/guarded",
-         "files/pattern"),
+        ("conversion/readers/", "sources/tar", "sources/wids", "sources/table", "sources/labels",
+         "files/guarded", "files/pattern"),
         "An archive, a table or a list is damaged, is unsafe, or says less than a data set needs.",
         "Mend what the line names, or make the archive again. `--labels` gives labels that the "
         "source lacks.",

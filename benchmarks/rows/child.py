@@ -22,7 +22,7 @@ TURNS = 3  # of the rate
 
 
 def main(given: dict[str, Any]) -> None:
-    for path in given["dropped"]:
+    for path in filter(os.path.exists, given["dropped"]):
         drop(path)
     before = memory()
     opening, data = timed(lambda: opened(given["where"]))
@@ -30,7 +30,9 @@ def main(given: dict[str, Any]) -> None:
     sampler = fastload.DistributedSampler(len(data), world, rank, seed=3)
     loader = loader_of(data, sampler)
     first, epoch = timed(lambda: first_batch(loader))
-    said: dict[str, Any] = {"open": opening, "first": first, "memory_before": before}
+    said: dict[str, Any] = {
+        "open": opening, "first": first, "memory_before": before, "peak": peak(),
+    }  # fmt: skip
     if rank == 0 and given["measures"]:
         said |= measures(loader, epoch, given)
     print(json.dumps(said), flush=True)
@@ -101,6 +103,14 @@ def memory() -> int:
     """Bytes of this process, its part of what it shares: proc_pid_smaps(5)."""
     with open("/proc/self/smaps_rollup") as lines:
         return next(int(line.split()[1]) << 10 for line in lines if line.startswith("Pss:"))
+
+
+def peak() -> int:
+    """The most bytes that this program has had: proc_pid_status(5). ru_maxrss is also of the one
+    that has started it.
+    """
+    with open("/proc/self/status") as lines:
+        return next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM:"))
 
 
 def drop(path: str) -> None:

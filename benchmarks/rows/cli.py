@@ -18,14 +18,16 @@ from typing import Any
 from benchmarks.peers.process import ROOT
 from benchmarks.report import facts, row, table
 from benchmarks.report.row import Row, measured
-from benchmarks.rows import made
+from benchmarks.rows import made, made_shards
 from fastload.measure import Sample
 
 MILLION, SMALL = 1_000_000, 20_000
+MAKERS = {"mds": made.make, "shards": made_shards.make}
 
 
 def add(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("--millions", default="1,10,100", help="sizes, by commas")
+    verb.add_argument("--of", choices=MAKERS, default="mds", help="the format of the data set")
     verb.add_argument("--ranks", type=int, default=8, help="processes that open the same data set")
     verb.add_argument("--steps", type=int, default=200, help="of each rate")
     verb.add_argument("--folder", type=Path, help="where data sets are made, and removed again")
@@ -39,12 +41,14 @@ def run(given: argparse.Namespace) -> None:
     for millions in map(float, given.millions.split(",")):
         with tempfile.TemporaryDirectory(prefix="fastload-rows-", dir=given.folder) as scratch:
             begin = time.perf_counter()
-            small = made.make(Path(scratch) / "small", SMALL)
-            big = made.make(Path(scratch) / "big", int(millions * MILLION))
+            make = MAKERS[given.of]
+            small = make(Path(scratch) / "small", SMALL)
+            big = make(Path(scratch) / "big", int(millions * MILLION))
             making = time.perf_counter() - begin
             print(f"{millions:g} million rows written in {making:.0f} s", file=sys.stderr)
             # One cache for both
-            os.rename(small.index, big.index.with_name(small.index.name))
+            if small.index.exists():
+                os.rename(small.index, big.index.with_name(small.index.name))
             results.append(_row(millions, big, small, given))
     if not given.no_save:
         row.save(given.results / "rows.jsonl", results)
@@ -52,6 +56,7 @@ def run(given: argparse.Namespace) -> None:
 
 
 def _row(millions: float, big: made.Made, small: made.Made, given: argparse.Namespace) -> Row:
+    look, *_ = _ranks(big, small, given, 1, measures=False)  # the first, where there was none
     first, *_ = _ranks(big, small, given, 1, measures=True)
     ranks = _ranks(big, small, given, given.ranks, measures=False)
     also = {
@@ -62,12 +67,19 @@ def _row(millions: float, big: made.Made, small: made.Made, given: argparse.Name
         "slowest_rank_open_s": max(rank["open"] for rank in ranks),
         "node_MB": sum(rank["memory"] for rank in ranks) / 1e6,
         "node_before_open_MB": sum(rank["memory_before"] for rank in ranks) / 1e6,
-        "index_bytes_per_image": big.bytes / (millions * MILLION),
+        "index_bytes_per_image": big.index.stat().st_size / (millions * MILLION),
     }  # fmt: skip
+    converted = given.of == "shards"
+    if converted:
+        also |= {
+            "first_look_s": look["open"], "first_look_peak_MB": look["peak"] / 1e6,
+            "arrow_bytes_per_image": big.bytes / (millions * MILLION),
+        }  # fmt: skip
     settings = {"millions": millions, "ranks": given.ranks, "steps": given.steps}
     return Row(
-        benchmark="rows", variant=f"{millions:g} million", settings=settings, reference=None,
-        page_cache="cold", data={}, also=also, **measured(Sample((first["rate"],)), None),
+        benchmark="rows", variant=f"{millions:g} million{', converted' * converted}",
+        settings=settings, reference=None, page_cache="cold", data={}, also=also,
+        **measured(Sample((first["rate"],)), None),
         **facts.common(),
     )  # fmt: skip
 
@@ -78,7 +90,7 @@ def _ranks(
     """What each of so many processes says."""
     asked = {
         "where": str(big.where), "small": str(small.where), "ranks": ranks, "steps": given.steps,
-        "measures": measures, "dropped": [str(big.index), str(big.where / "index.json")],
+        "measures": measures, "dropped": [str(big.index), *map(str, big.where.glob("index.*"))],
     }  # fmt: skip
     environment = {**os.environ, "XDG_CACHE_HOME": str(big.cache), "PYTHONPATH": str(ROOT)}
     crew = [

@@ -6,8 +6,10 @@ lie in the page cache. The index in the user's cache, which a first look would h
 and real: for each file EACH rows of a place, a size and a random class.
 """
 
+import functools
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,21 +31,21 @@ class Made(NamedTuple):
     bytes: int  # of the index
 
 
+@functools.cache
+def few_images(count: int) -> list[bytes]:
+    return [demo_images.one_image(number, seed=0)[0] for number in range(count)]
+
+
 def make(folder: Path, rows: int) -> Made:
     """Below `folder`, where nothing is yet; links and an index."""
     where, cache = folder / "data", folder / "cache"
     where.mkdir(parents=True)
     cache.mkdir(mode=0o700)
     os.environ["XDG_CACHE_HOME"] = str(cache)
-    images = [demo_images.one_image(number, seed=0)[0] for number in range(DIFFERENT)]
+    images = few_images(DIFFERENT)
     counts = [min(EACH, rows - at) for at in range(0, rows, EACH)]
     names = [f"shard.{number:06d}.mds" for number in range(len(counts))]
-    for number, name in enumerate(names):
-        first = where / names[number // MOST_LINKS * MOST_LINKS]
-        if number % MOST_LINKS:
-            os.link(first, where / name)
-        else:
-            first.write_bytes(b"".join(images))
+    linked(where, names, b"".join(images))
     encodings, sizes = zip(*COLUMNS.values(), strict=True)
     shards = [
         {
@@ -56,6 +58,16 @@ def make(folder: Path, rows: int) -> Made:
     (where / "index.json").write_text(json.dumps({"version": 2, "shards": shards}))
     index = _index(where, np.array([len(image) for image in images]))
     return Made(where, cache, index, index.stat().st_size)
+
+
+def linked(where: Path, names: Sequence[str], content: bytes) -> None:
+    """Files of these names, all with this content, which takes room for a few."""
+    for number, name in enumerate(names):
+        first = where / names[number // MOST_LINKS * MOST_LINKS]
+        if number % MOST_LINKS:
+            os.link(first, where / name)
+        else:
+            first.write_bytes(content)
 
 
 def _index(where: Path, sizes: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> Path:

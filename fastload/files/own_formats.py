@@ -110,6 +110,12 @@ OWN = (
         many=True,
     ),
     Format(
+        "wids",
+        summary="wids' index of tars (.json)",
+        source="fastload.sources.wids",
+        suffixes=(".json",),
+    ),
+    Format(
         WEBDATASET,
         summary="tars of WebDataset or of a folder (.tar, .tar.gz)",
         reader="fastload.conversion.readers.tars",

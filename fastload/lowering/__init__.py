@@ -67,7 +67,7 @@ def open(
             KEY.txt beside an image; "json", what is in it; or several names, for a
             dictionary of such ("label" is the class number). docs/guides/captions.md.
         format: Its name, where the path does not tell: "shards", "folder", "beton",
-            "mds", "litdata", "tfrecord", "lmdb", "webdataset", or another distribution's.
+            "mds", "litdata", "tfrecord", "lmdb", "webdataset", "wids", or another distribution's.
         cache: The folder of the cache; None: in the user's own cache. With a path, that
             is read through the cache, too, as from a slow network file system.
         cache_bytes: Bytes of the disk that the cache may take; None: 100 GiB.

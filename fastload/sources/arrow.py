@@ -195,22 +195,29 @@ def read_table(
             f"{path}: has {reader.num_record_batches} record batches, want {wanted} for {rows} "
             f"samples; {remedy}"
         )
-    lengths = [min(BATCH, rows - at) for at in range(0, rows, BATCH)]
-    batches = tuple(reader.get_batch(number) for number in range(wanted))
-    for batch, length in zip(batches, lengths, strict=True):
-        batch.validate(full=True)
-        nulls = sum(batch.column(field.name).null_count for field in schema)
-        if batch.num_rows != length or nulls:
-            raise SourceError(
-                f"{path}: a record batch has {batch.num_rows} rows and {nulls} nulls, want "
-                f"{length} and 0; {remedy}"
-            )
+    batches = tuple(whole_batch(path, reader, number, rows, remedy) for number in range(wanted))
     numbers = [field for field in schema if pa.types.is_integer(field.type)]
     columns = {
         field.name: _column(batches, field.name, str(field.type), data, whole.address)
         for field in numbers
     }
     return Table(batches, columns)
+
+
+def whole_batch(path: str, reader: Any, number: int, rows: int, remedy: str) -> Any:
+    """A record batch of an open file that has so many rows in all, looked at whole.
+
+    Raises SourceError, and others for what no writer of ours wrote.
+    """
+    batch, length = reader.get_batch(number), min(BATCH, rows - number * BATCH)
+    batch.validate(full=True)
+    nulls = sum(batch.column(field.name).null_count for field in reader.schema)
+    if batch.num_rows != length or nulls:
+        raise SourceError(
+            f"{path}: a record batch has {batch.num_rows} rows and {nulls} nulls, want "
+            f"{length} and 0; {remedy}"
+        )
+    return batch
 
 
 def _column(batches: tuple[Any, ...], name: str, kind: str, data: Bytes, base: int) -> Column:

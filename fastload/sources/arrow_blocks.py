@@ -10,6 +10,7 @@ import struct
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from fastload.sources.checked_file import Checked
 from fastload.system import limits
 
 MAGIC, END = b"ARROW1", struct.Struct("<i6s")  # at the end: bytes of the footer, MAGIC
@@ -20,6 +21,7 @@ IS_DICTIONARY, IS_BATCH = 2, 3  # values of HEADER_TYPE
 DATA = 1  # field of a dictionary batch: a record batch
 LENGTH, BUFFERS, COMPRESSION = 0, 2, 3  # fields of a record batch
 # Offset in the body, bytes; what stands before a message's length
+NUMBERS = {kind: struct.Struct(f"<{kind}") for kind in "BHIQiq"}
 BUFFER, MARK = (struct.Struct("<qq"), 0xFFFFFFFF)
 
 
@@ -36,12 +38,13 @@ class Metadata:
     """FlatBuffers in the bytes of a file."""
 
     def __init__(self, data: Any) -> None:
-        self.data = memoryview(data).cast("B")
+        self.data = data if isinstance(data, Checked) else memoryview(data).cast("B")
 
     def number(self, kind: str, at: int) -> int:
         if not 0 <= at < len(self.data):
             raise ValueError(f"its metadata point to byte {at} of {len(self.data)}")
-        return int(struct.unpack_from(f"<{kind}", self.data, at)[0])
+        one = NUMBERS[kind]
+        return int(one.unpack(self.data[at : at + one.size])[0])
 
     def table(self, at: int) -> int:
         return at + self.number("I", at)
@@ -66,7 +69,7 @@ class Metadata:
 
 
 def batches(data: Any) -> list[Batch]:
-    """Of a file, or of a stream. data: bytes-like. Raises ValueError."""
+    """Of a file, or of a stream. data: bytes-like, or an open file. Raises ValueError."""
     metadata = Metadata(data)
     try:
         messages = (
@@ -94,7 +97,7 @@ def check(data: Any, *, compressed: bool, most: int = limits.PARQUET_GROUP) -> i
             batch.unpacked, most
         ):
             raise ValueError(f"a record batch is too large when it is unpacked: {problem}")
-    size = len(memoryview(data).cast("B"))
+    size = len(Metadata(data).data)
     if problem := limits.swollen(unpacked, size) or limits.too_many(unpacked, limits.INDEX):
         raise ValueError(f"it is too large when it is unpacked: {problem}")
     if not 0 <= rows <= size:
@@ -104,7 +107,7 @@ def check(data: Any, *, compressed: bool, most: int = limits.PARQUET_GROUP) -> i
 
 def _of_footer(metadata: Metadata) -> Iterator[tuple[int, int]]:
     """Where the metadata and the body of each message begin."""
-    size, _ = END.unpack_from(metadata.data, len(metadata.data) - END.size)
+    size, _ = END.unpack(metadata.data[-END.size :])
     footer = metadata.table(len(metadata.data) - END.size - size)
     for number in (DICTIONARIES, BATCHES):
         for at, length, _ in metadata.rows(footer, number, BLOCK):

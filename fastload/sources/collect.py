@@ -26,7 +26,7 @@ from fastload.sources.base import FileSource, Seek, Source
 from fastload.sources.mapped import SpanSource
 from fastload.sources.seek import FolderSeek
 from fastload.sources.seek_layers import Layer
-from fastload.sources.seek_views import Found, New, Off, Picked, View
+from fastload.sources.seek_views import Counted, Found, New, Off, Picked, View
 from fastload.sources.views import Subset
 from fastload.spec import Longs
 
@@ -264,6 +264,8 @@ def having(source: Source, built: Indexes | None) -> int:
     view: View = (collection.view if collection else None) or Found()
     if isinstance(built, PickedCollection) and built.whole.view:
         view = Picked(built.whole.view, built.indices)
+    if type(view) is Found and isinstance(source, Counted):
+        return source.indexed()
     nothing = np.zeros(0, np.int64)
     if view.locate(nothing, source.locate(nothing).seek) is None:
         return 0

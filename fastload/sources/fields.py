@@ -12,7 +12,6 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fastload import _native
 from fastload.errors import SHOWN, SampleError, SourceError, sample_error
@@ -65,7 +64,7 @@ class Field:
         kind: "text", "json", "bytes", "varint", or "number" and NumPy's name of its type.
         offset: int64, bytes, in the file that the sample's image is in.
         size: int64, bytes.
-        checksum: uint64, XXH3-64; None where it is not known.
+        checksum: XXH3-64, its bits as int64; None where it is not known.
         data: The values, where they lie in no file: offsets are places in it.
     """
 
@@ -73,12 +72,12 @@ class Field:
     kind: str
     offset: Numbers
     size: Numbers
-    checksum: NDArray[np.uint64] | None = None
+    checksum: Numbers | None = None
     data: bytes | None = None
 
     def at(self, samples: Longs) -> "Field":
         """Of these samples only."""
-        sums = None if self.checksum is None else self.checksum[samples]
+        sums = None if self.checksum is None else columns.picked(self.checksum, samples)
         offset, size = (columns.picked(each, samples) for each in (self.offset, self.size))
         return replace(self, offset=offset, size=size, checksum=sums)
 
@@ -172,7 +171,7 @@ def _joined(parts: Sequence[Field]) -> Field:
         parts[0].kind,
         columns.joined(offsets),
         columns.joined([part.size for part in parts]),
-        np.concatenate(sums) if whole else None,
+        columns.joined(sums) if whole else None,
         b"".join(held) if held else None,
     )
 
@@ -219,7 +218,8 @@ def _check(source: Source, field: Field, samples: Longs, data: Sequence[bytes]) 
     """Raise SampleError for the first value that has another checksum."""
     if field.checksum is None:
         return
-    for number, (one, want) in enumerate(zip(data, field.checksum[samples].tolist(), strict=True)):
+    sums = np.asarray(field.checksum[samples]).view(np.uint64).tolist()
+    for number, (one, want) in enumerate(zip(data, sums, strict=True)):
         if (got := _native.xxh3(one)) != want:
             why = f"checksum mismatch (got {got:016x}, want {want:016x})"
             raise _wrong(source, field, samples, number, why)

@@ -71,9 +71,9 @@ def part(path: str, read: Read, asked: str = "") -> Part:
     """What is in one file. Raises SourceError."""
     try:
         with open(path, "rb", opener=no_wait) as file:
-            before = _stamp(os.fstat(file.fileno()))
+            before = Stamp.of(os.fstat(file.fileno()))
             found = read(path, file, before.size)
-            after = _stamp(os.fstat(file.fileno()))
+            after = Stamp.of(os.fstat(file.fileno()))
     except OSError as error:
         raise _unreadable(path, error) from error
     if after != before:
@@ -84,13 +84,9 @@ def part(path: str, read: Read, asked: str = "") -> Part:
     return found._replace(asked=asked, stamp=before)
 
 
-def _stamp(facts: os.stat_result) -> Stamp:
-    return Stamp(facts.st_size, facts.st_mtime_ns, facts.st_ino)
-
-
 def _stamp_of(path: str) -> Stamp | SourceError:
     try:
-        return _stamp(os.stat(path))
+        return Stamp.of(os.stat(path))
     except OSError as error:
         return _unreadable(path, error)
 

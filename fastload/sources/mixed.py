@@ -4,7 +4,7 @@ The order of the draws is fastload.order.mixture's.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, pairwise
@@ -22,17 +22,20 @@ from fastload.spec import Longs, Pixels
 
 @dataclass(frozen=True)
 class Relabelled:
-    """All samples of `base`, with other classes.
+    """All samples of `base`, with other classes, or other names of what lies beside them.
 
     Args:
         base: Whose samples they are.
-        table: int64 [classes of base]: what each class is called now.
+        table: int64 [classes of base]: what each class is called now; None: as it was.
         classes: The names of all classes.
+        names: Of each field what `base` calls it, and what it is called now; None: all as they
+            were.
     """
 
     base: Source
-    table: Longs
+    table: Longs | None
     classes: tuple[str, ...]
+    names: tuple[tuple[str, str], ...] | None = None
 
     @property
     def where(self) -> str:
@@ -40,7 +43,8 @@ class Relabelled:
 
     @cached_property
     def labels(self) -> Numbers:
-        return columns.translated(self.base.labels, self.table)
+        labels = self.base.labels
+        return labels if self.table is None else columns.translated(labels, self.table)
 
     @property
     def files(self) -> _native.Files:
@@ -54,7 +58,15 @@ class Relabelled:
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        return fields.known(self.base)
+        known = fields.known(self.base)
+        if self.names is None:
+            return known
+        return tuple(
+            replace(field, name=new)
+            for old, new in self.names
+            for field in known
+            if field.name == old
+        )
 
     def pixels(self, sample: int) -> Pixels | None:
         return raw_pixels(self.base, sample)

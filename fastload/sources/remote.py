@@ -19,7 +19,7 @@ from fastload.remote.cache import Cache
 from fastload.remote.layout import SEAL, SEALED, Check, Layout
 from fastload.remote.stores import Store
 from fastload.remote.urls import Url, parse
-from fastload.sources import arrow, shard_index, sums
+from fastload.sources import arrow, shard_index, shard_rows, sums
 from fastload.sources.shard_index import INDEX, SUM, Index
 from fastload.sources.shards import ShardSource
 from fastload.spec import Longs
@@ -38,12 +38,13 @@ class RemoteShards(ShardSource):
     Pickling keeps the URL and its settings; the other process opens it again.
     """
 
-    url: Url
-    remote: "RemoteSamples"
-    _opened: dict[str, Any] = field(default_factory=dict, repr=False)  # files, by generation
+    url: Url = field(kw_only=True)
+    remote: "RemoteSamples" = field(kw_only=True)
+    # Files, by generation
+    _opened: dict[str, Any] = field(default_factory=dict, repr=False, kw_only=True)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return reopen, (self.url.raw, self.remote.access.settings, self.index.checksum)
+        return reopen, (self.url.raw, self.remote.access.settings, self.rows.index_checksum)
 
     @property
     def files(self) -> _native.Files:
@@ -60,7 +61,7 @@ class RemoteShards(ShardSource):
         kept = self._opened.get("sets")
         if kept is None or kept[0] is not access.generation:
             paths = [os.path.join(access.folder, name) for name in access.layout.names]
-            count = len(self.index.shards)
+            count = len(self.rows.said.shards)
             sidecars = None
             if len(paths) > count:
                 usable = np.ones(count, np.bool_)
@@ -111,19 +112,18 @@ def load(text: str, settings: Settings) -> RemoteShards | None:
     if content is None:
         content = _fetched(store, parsed.whole, len(parsed.blocks))
     index = shard_index.parse(url.shown, _native.xxh3(content), content)
-    if problems := index.row_problems():
-        raise SourceError("\n".join(problems))
+    rows = shard_rows.in_memory(index)
     layout, cell_of = _layout(index)
     small = {INDEX: content.tobytes(), SUM: said}
     access = Access(url, settings, layout, small, _digest(url, index.checksum), store)
     index = replace(index, where=access.folder)
-    return RemoteShards(url.shown, index, url, RemoteSamples(access, cell_of))
+    return RemoteShards(url.shown, rows, index, url=url, remote=RemoteSamples(access, cell_of))
 
 
 def reopen(text: str, settings: Settings, checksum: int) -> RemoteShards:
     """`load` in another process; raises SourceError if the data set was replaced meanwhile."""
     source = load(text, settings)
-    got = 0 if source is None else source.index.checksum
+    got = 0 if source is None else source.rows.index_checksum
     if source is None or got != checksum:
         raise SourceError(
             f"{parse(text).shown}: was replaced while in use (index {got:016x}, want "

@@ -14,7 +14,6 @@ against what the tables say of its part.
 import json
 import os
 import struct
-import tempfile
 import weakref
 from collections.abc import Callable
 from functools import cached_property, lru_cache, partial
@@ -25,7 +24,6 @@ from numpy.typing import NDArray
 
 from fastload import _native
 from fastload.errors import SourceError
-from fastload.files.opening import write_all
 from fastload.sources import arrow, row_blocks
 from fastload.sources.columns import Column
 from fastload.sources.row_blocks import ROWS, Blocks, blocks_of, fill
@@ -92,12 +90,15 @@ class Rows:
 
     def part_of(self, samples: Longs) -> Longs:
         """int64 [K]: the parts of these rows. Raises IndexError."""
+        self._refuse_others(samples)
+        return np.searchsorted(self.starts, samples, side="right") - 1
+
+    def _refuse_others(self, samples: Longs) -> None:
         if len(samples) and not 0 <= samples.min() <= samples.max() < len(self):
             raise IndexError(
                 f"index: rows {samples.min()}..{samples.max()} asked for (want 0..{len(self) - 1})"
                 "; check the sampler"
             )
-        return np.searchsorted(self.starts, samples, side="right") - 1
 
     def at(self, samples: Longs) -> Taken:
         """Rows int64 [K]. Others get the same arrays. Raises SourceError for damage."""
@@ -111,12 +112,13 @@ class Rows:
         )
 
     def take(self, samples: Longs, *numbers: int) -> list[Longs]:
-        """Columns of these numbers at rows int64 [K], for the caller alone. Raises SourceError for
-        damage.
+        """Columns of these numbers at rows int64 [K], for the caller alone. Raises IndexError, and
+        SourceError for damage.
         """
         if not 0 < len(self) <= FEW:
             values = self.at(samples).values
             return [values[number].copy() for number in numbers]
+        self._refuse_others(samples)
         return [self._few[number][samples].astype(np.int64) for number in numbers]
 
     @cached_property
@@ -285,16 +287,3 @@ def _checked(numbers: NDArray[np.int64], columns: int, end: int) -> Tables:
         raise ValueError("a part lies outside of the file")
     others = (np.ascontiguousarray(each) for each in (widths, low, high, facts))
     return Tables(rows, at, size, *others)
-
-
-def in_memory(content: bytes = b"") -> int:
-    """The descriptor of a file that has no name, where the system has such in memory. Raises
-    OSError.
-    """
-    if hasattr(os, "memfd_create"):
-        file = os.memfd_create("fastload-rows", os.MFD_CLOEXEC)
-    else:
-        with tempfile.TemporaryFile() as nameless:
-            file = os.dup(nameless.fileno())
-    write_all(file, content)
-    return file

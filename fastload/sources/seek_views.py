@@ -1,13 +1,20 @@
 """Which seek indexes one epoch uses, and where those go that it makes."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from fastload import _native
 from fastload.sources.base import Seek
 from fastload.spec import Longs
 
 New = tuple[_native.Collector, Longs, Longs]  # as Pool.fetch takes it
+
+
+@runtime_checkable
+class Counted(Protocol):
+    """A source that knows how many of its images have a seek index of its own."""
+
+    def indexed(self) -> int: ...
 
 
 class View(Protocol):

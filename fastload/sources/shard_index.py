@@ -7,6 +7,7 @@ offset are checked at open.
 import json
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -14,9 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastload.errors import SourceError
-from fastload.sources import arrow, seek
+from fastload.sources import arrow
 from fastload.sources.arrow import Column
 from fastload.sources.extras import COLUMN, Extras, extras_field
+from fastload.sources.shard_checks import RowChecks
 from fastload.spec import Json, Longs
 
 INDEX = "index.arrow"
@@ -26,7 +28,7 @@ VERSION = 1
 METADATA = b"fastload"  # key of the JSON in the schema's metadata
 SHARD_NAME = re.compile(r"shard-[0-9]{6,9}\.tar")
 SIDECAR_NAME = re.compile(r"shard-[0-9]{6,9}\.seek")
-REMEDY = "convert again"
+REMEDY, INDEX_AGAIN = "convert again", "run fastload index"
 NUMBERS = {
     "shard": "int32", "offset": "int64", "size": "int64", "label": "int64", "height": "int32",
     "width": "int32", "checksum": "uint64",
@@ -41,6 +43,16 @@ class Shard(NamedTuple):
     name: str
     bytes: int
     checksum: int  # XXH3-64 of the whole file
+
+
+class Said(NamedTuple):
+    """What the metadata of an index say, which is all but the rows."""
+
+    rows: int
+    classes: tuple[str, ...]
+    shards: tuple[Shard, ...]
+    sidecars: tuple[Shard, ...]
+    transcoded: int | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,60 +83,38 @@ class Index:
 
     def file_problems(self) -> list[str]:
         """Shards that are missing or of another size."""
-        return [problem for shard in self.shards if (problem := self._file_problem(shard, REMEDY))]
+        return [problem for problem in file_problems(self.where, self.shards, REMEDY) if problem]
 
     def sidecar_problems(self) -> list[str]:
         """One per sidecar: why it cannot be used, or nothing. The samples load without it."""
-        return [self._file_problem(sidecar, "run fastload index") for sidecar in self.sidecars]
-
-    def _file_problem(self, file: Shard, remedy: str) -> str:
-        path = os.path.join(self.where, file.name)
-        try:
-            size = os.stat(path).st_size
-        except OSError as error:
-            return f"{path}: cannot be opened ({error.strerror}); restore it, or {remedy}"
-        return (
-            ""
-            if size == file.bytes
-            else f"{path}: size differs (got {size} bytes, want {file.bytes}); restore it, or "
-            f"{remedy}"
-        )
+        return file_problems(self.where, self.sidecars, INDEX_AGAIN)
 
     def row_problems(self) -> list[str]:
         """Samples that lie outside their shard, or their seek index outside the sidecar, or that
         have no class.
         """
-        shard, offset, size, label, at, length = (
-            self.columns[name].all()
-            for name in ("shard", "offset", "size", "label", "index_offset", "index_size")
-        )
-        known = (shard >= 0) & (shard < len(self.shards))
-        number = np.where(known, shard, 0)
-        inside = known & arrow.inside(offset, size, _bytes(self.shards)[number])
-        limit = _bytes(self.sidecars)[number] if self.sidecars else np.zeros(len(self), np.int64)
-        indexed = (length == 0) | ((at >= seek.HEADER.size) & arrow.inside(at, length, limit))
-        classed = (label >= 0) & (label < len(self.classes))
-        path, labels = os.path.join(self.where, INDEX), f"label outside 0..{len(self.classes) - 1}"
-        checks = [
-            (inside, "bytes outside the shard"),
-            (indexed, "seek index outside the sidecar"),
-            (classed, labels),
-        ]
-        problems = []
-        if self.extras:
-            beside = self.extras.inside(_bytes(self.shards)[number])
-            checks.append((beside, "files beside the image outside the shard"))
-            if wrong := self.extras.wrong_name():
-                problems.append(f"{path}: name of a file beside an image {wrong}; {REMEDY}")
-        return problems + [
-            f"{path}: {what} in {np.count_nonzero(~good)} of {len(self)} rows (first: row "
-            f"{np.argmin(good)}); {REMEDY}"
-            for good, what in checks
-            if not good.all()
-        ]
+        checks = RowChecks(sizes(self.shards), sizes(self.sidecars), len(self.classes))
+        checks.look({name: column.all() for name, column in self.columns.items()}, self.extras)
+        return checks.problems(os.path.join(self.where, INDEX), REMEDY)
 
 
-def _bytes(files: tuple[Shard, ...]) -> Longs:
+def file_problems(where: str, files: Sequence[Shard], remedy: str) -> list[str]:
+    """Of each of these files of the data set: why it cannot be used, or nothing."""
+    return [_file_problem(os.path.join(where, file.name), file.bytes, remedy) for file in files]
+
+
+def _file_problem(path: str, want: int, remedy: str) -> str:
+    try:
+        size = os.stat(path).st_size
+    except OSError as error:
+        return f"{path}: cannot be opened ({error.strerror}); restore it, or {remedy}"
+    if size == want:
+        return ""
+    return f"{path}: size differs (got {size} bytes, want {want}); restore it, or {remedy}"
+
+
+def sizes(files: Sequence[Shard]) -> Longs:
+    """int64: bytes of each."""
     return np.array([file.bytes for file in files], np.int64)
 
 
@@ -163,32 +153,32 @@ def parse(where: str, checksum: int, data: arrow.Bytes) -> Index:
 def _parse(pa: ModuleType, where: str, checksum: int, data: arrow.Bytes) -> Index:
     path = os.path.join(where, INDEX)
     schema = pa.ipc.open_file(pa.py_buffer(data)).schema
-    said = _metadata(path, (schema.metadata or {}).get(METADATA))
-    has_extras = COLUMN in schema.names
-    if not schema.equals(arrow_schema(pa, extras=has_extras)):
-        raise SourceError(
-            f"{path}: has other columns than version {VERSION} of the format; {REMEDY}"
-        )
+    said = said_by(pa, path, schema)
     table = arrow.read_table(pa, path, data, schema, said.rows, REMEDY)
-    return Index(where, checksum, *said[1:], *table, Extras(table.batches) if has_extras else None)
+    extras = Extras(table.batches) if COLUMN in schema.names else None
+    return Index(where, checksum, *said[1:], *table, extras)
 
 
-class _Said(NamedTuple):
-    rows: int
-    classes: tuple[str, ...]
-    shards: tuple[Shard, ...]
-    sidecars: tuple[Shard, ...]
-    transcoded: int | None
-
-
-def _metadata(path: str, text: bytes | None) -> _Said:
-    """What the schema's metadata say. Raises SourceError; others for odd JSON."""
-    if text is None:
+def said_by(pa: ModuleType, path: str, schema: Any) -> Said:
+    """What a schema says, whose columns are those of the format. Raises SourceError; others for
+    odd JSON.
+    """
+    text = arrow.small_json((schema.metadata or {}).get(METADATA, b""))
+    if not text:
         raise SourceError(
             f"{path}: is an Arrow file of another program (no metadata {METADATA.decode()!r}); "
             "give a converted data set"
         )
-    said = json.loads(arrow.small_json(text))
+    said = said_in(path, json.loads(text))
+    if not schema.equals(arrow_schema(pa, extras=COLUMN in schema.names)):
+        raise SourceError(
+            f"{path}: has other columns than version {VERSION} of the format; {REMEDY}"
+        )
+    return said
+
+
+def said_in(path: str, said: Json) -> Said:
+    """The same of the JSON in a schema's metadata. Raises SourceError; others for odd JSON."""
     if said["version"] != VERSION:
         raise SourceError(
             f"{path}: format version is {said['version']!r}, this fastload reads {VERSION}; use "
@@ -205,7 +195,7 @@ def _metadata(path: str, text: bytes | None) -> _Said:
         raise ValueError(f"{len(sidecars)} sidecars for {len(shards)} shards")
     if transcoded is not None and (type(transcoded) is not int or not 0 <= transcoded <= rows):
         raise ValueError(f"{transcoded!r} of {rows} samples transcoded")
-    return _Said(rows, tuple(classes), shards, sidecars, transcoded)
+    return Said(rows, tuple(classes), shards, sidecars, transcoded)
 
 
 def _files(said: list[Json], pattern: re.Pattern[str]) -> tuple[Shard, ...]:

@@ -13,10 +13,23 @@ from numpy.typing import NDArray
 
 from fastload import _native
 from fastload.errors import SourceError
-from fastload.sources import arrow, fields
+from fastload.sources import shard_rows
 from fastload.sources.base import Location, Seek, open_files
+from fastload.sources.columns import Numbers
 from fastload.sources.fields import Field
+from fastload.sources.shard_fields import Beside
 from fastload.sources.shard_index import INDEX, SUM, Index, read_index
+from fastload.sources.shard_rows import (
+    CHECKSUM,
+    HEIGHT,
+    INDEX_OFFSET,
+    INDEX_SIZE,
+    OFFSET,
+    SHARD,
+    SIZE,
+    WIDTH,
+    ShardRows,
+)
 from fastload.spec import Ints, Longs
 from fastload.system import limits
 
@@ -31,27 +44,42 @@ class ShardSource:
     """
 
     where: str
-    index: Index
+    rows: ShardRows
+    whole: Index | None = field(default=None, repr=False)  # where it was read whole, and is small
     fields: tuple[Field, ...] = field(default=(), kw_only=True)
 
     def __len__(self) -> int:
-        return len(self.index)
+        return len(self.rows)
 
     def __reduce__(self) -> tuple[Any, ...]:
         names = [field.name for field in self.fields]
-        return reopen, (self.where, self.index.checksum, names)
+        return reopen, (self.where, self.rows.index_checksum, names)
+
+    @property
+    def index(self) -> Index:
+        """All of it, in memory: for what goes over all samples. Raises SourceError."""
+        return self.whole or self._index
+
+    @cached_property
+    def _index(self) -> Index:
+        index = read_index(self.where)
+        if index.checksum != self.rows.index_checksum:
+            raise _replaced(self.where, index.checksum, self.rows.index_checksum)
+        if problems := index.row_problems():
+            raise SourceError("\n".join(problems))
+        return index
 
     @property
     def classes(self) -> tuple[str, ...]:
-        return self.index.classes
+        return self.rows.said.classes
 
     @cached_property
-    def labels(self) -> Longs:
-        return self.index.columns["label"].all()
+    def labels(self) -> Numbers:
+        return self.rows.column("label")
 
     @cached_property
     def files(self) -> _native.Files:
-        return open_files([os.path.join(self.where, shard.name) for shard in self.index.shards])
+        return open_files([os.path.join(self.where, each.name) for each in self.rows.said.shards])
 
     @cached_property
     def _sidecars(self) -> tuple[_native.Files, NDArray[np.bool_]] | None:
@@ -59,46 +87,40 @@ class ShardSource:
 
         A missing one only makes loading slower.
         """
-        usable = np.array([not problem for problem in self.index.sidecar_problems()], np.bool_)
-        paths = [os.path.join(self.where, sidecar.name) for sidecar in self.index.sidecars]
+        problems = self.rows.sidecar_problems(self.where)
+        usable = np.array([not problem for problem in problems], np.bool_)
+        paths = [os.path.join(self.where, each.name) for each in self.rows.said.sidecars]
         return (open_files(paths), usable) if usable.any() else None
 
     def locate(self, samples: Longs) -> Location:
-        rows, columns = arrow.in_batches(samples, len(self)), self.index.columns
-        shard, offset, size, checksum = (
-            columns[name].at(rows) for name in ("shard", "offset", "size", "checksum")
+        file, offset, size, checksum, at, length = self.rows.take(
+            samples, SHARD, OFFSET, SIZE, CHECKSUM, INDEX_OFFSET, INDEX_SIZE
         )
-        file = shard.astype(np.int64)
-        return Location(
-            file, offset, size, checksum, self._seek(rows, file, limits.longest_index(size))
-        )
+        seek = None
+        if self._sidecars is not None:
+            files, usable = self._sidecars
+            good = usable[file] & (length <= limits.longest_index(size))
+            seek = Seek(files, file, at, np.where(good, length, 0))
+        return Location(file, offset, size, checksum.view(np.uint64), seek)
 
-    def _seek(self, rows: arrow.Rows, file: Longs, most: Longs) -> Seek | None:
+    def indexed(self) -> int:
+        """How many images have a seek index that can be used."""
         if self._sidecars is None:
-            return None
-        files, usable = self._sidecars
-        offset, size = (
-            self.index.columns[name].at(rows) for name in ("index_offset", "index_size")
-        )
-        return Seek(files, file, offset, np.where(usable[file] & (size <= most), size, 0))
+            return 0
+        return int(self.rows.indexed[self._sidecars[1]].sum())
 
     def sizes(self, samples: Longs) -> Ints:
         """int32 [N, 2]: heights and widths, px, as the index says."""
-        rows, columns = arrow.in_batches(samples, len(self)), self.index.columns
-        return np.stack([columns["height"].at(rows), columns["width"].at(rows)], axis=1)
+        return np.stack(self.rows.take(samples, HEIGHT, WIDTH), axis=1).astype(np.int32)
 
     def most_pixels(self) -> int:
         """Of the largest image, as the index says."""
-        return int(
-            (
-                self.index.columns["height"].all().astype(np.int64)
-                * self.index.columns["width"].all()
-            ).max()
-        )
+        return self.rows.pixels
 
     def name(self, sample: int) -> str:
-        shard = self.index.shards[int(self.index.columns["shard"][np.array([sample])][0])]
-        return f"{os.path.join(self.where, shard.name)}:{self.index.key(sample)}"
+        number = int(self.rows.take(np.array([sample], np.int64), SHARD)[0][0])
+        shard = self.rows.said.shards[number]
+        return f"{os.path.join(self.where, shard.name)}:{self.rows.name(sample)}"
 
 
 def load(where: str) -> ShardSource:
@@ -108,36 +130,30 @@ def load(where: str) -> ShardSource:
             f"{where}: shards without {INDEX}, so a conversion did not finish; run fastload "
             "convert again"
         )
-    index = read_index(where)
-    if problems := index.row_problems() + index.file_problems():
+    rows, whole = shard_rows.opened(where)
+    if problems := rows.file_problems(where):
         raise SourceError("\n".join(problems))
-    return ShardSource(where, index)
+    return ShardSource(where, rows, whole)
 
 
 def with_fields(source: ShardSource, names: Sequence[str]) -> ShardSource:
     """The same data set, with these of the files beside its images. Raises SourceError."""
-    extras, found = source.index.extras, []
-    for name in names:
-        if extras is None or name not in (has := extras.names()):
-            raise fields.lacking(source.where, name, [] if extras is None else has)
-        offset, size, checksum = extras.named(name)
-        if (size < 0).any():
-            lacking, first = int(np.count_nonzero(size < 0)), source.name(int(np.argmax(size < 0)))
-            raise fields.incomplete(source.where, name, lacking, len(size), first)
-        kind = fields.of_suffix(name)
-        found.append(Field(name, kind, offset, size, checksum))
-    return replace(source, fields=tuple(found))
+    beside = Beside(source.where, source.rows, source.whole, source.name)
+    return replace(source, fields=tuple(map(beside.field, names)))
 
 
 def reopen(where: str, checksum: int, names: Sequence[str] = ()) -> ShardSource:
     """`load` in another process; raises SourceError if the data set was replaced meanwhile."""
     source = load(where)
-    if source.index.checksum != checksum:
-        raise SourceError(
-            f"{where}: was replaced while in use (index {source.index.checksum:016x}, want "
-            f"{checksum:016x}); open it again"
-        )
+    if source.rows.index_checksum != checksum:
+        raise _replaced(where, source.rows.index_checksum, checksum)
     return with_fields(source, names)
+
+
+def _replaced(where: str, got: int, want: int) -> SourceError:
+    return SourceError(
+        f"{where}: was replaced while in use (index {got:016x}, want {want:016x}); open it again"
+    )
 
 
 def looks_unfinished(where: str) -> bool:

@@ -5,9 +5,7 @@ It is private to the user and compared with the files' sizes, times and inodes a
 damaged or does not fit is made anew.
 """
 
-import contextlib
 import os
-import struct
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -15,14 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastload import _native
-from fastload.errors import SourceError
 from fastload.files import cache
-from fastload.files.below import Folder
-from fastload.files.names import Inner
-from fastload.sources import arrow
-from fastload.sources.row_blocks import fill
-from fastload.sources.row_file import Rows, Taken, in_memory
-from fastload.sources.row_writer import Writer
+from fastload.sources import arrow, kept_rows
+from fastload.sources.kept_rows import KeptRows, KeptWriter
+from fastload.sources.row_file import Taken
 from fastload.spec import Longs
 
 COLUMNS = ("offset", "size", "label", "skip", "unpacked")
@@ -37,6 +31,10 @@ class Stamp(NamedTuple):
     size: int  # bytes
     time: int  # ns
     inode: int
+
+    @classmethod
+    def of(cls, facts: os.stat_result) -> "Stamp":
+        return cls(facts.st_size, facts.st_mtime_ns, facts.st_ino)
 
 
 class Part(NamedTuple):
@@ -64,20 +62,14 @@ class Part(NamedTuple):
     unpacked: Longs | None = None
 
 
-class Spans(Rows):
+class Spans(KeptRows):
     """What is in the files of a data set, in their order: columns COLUMNS.
-
-    Args:
-        where: The index's path.
-        file: Its descriptor.
-        kept: Whether it lies there; else it is in memory only.
 
     Raises ValueError, and others of arrow.PARSE_ERRORS, for what no fastload wrote.
     """
 
     def __init__(self, where: str, file: int, *, kept: bool) -> None:
-        super().__init__(where, file)
-        self.kept = kept
+        super().__init__(where, file, kept=kept)
         self.paths, self.said, self.asked, self.texts = (
             _texts(self.told.pop(name)) for name in ("paths", "said", "asked", "texts")
         )
@@ -87,21 +79,6 @@ class Spans(Rows):
         low, high = self.tables.low[:, LABEL], self.tables.high[:, LABEL]
         if self.texts and ((low < -1) | (high >= len(self.texts))).any():
             raise ValueError("a label has no text")
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        if self.kept:
-            return reopened, (self.where, self.checksum)
-        content = bytearray(os.fstat(self.file).st_size)
-        fill(self.file, 0, memoryview(content))
-        return in_a_copy, (self.where, bytes(content))
-
-    def damaged(self, at: int, what: str) -> SourceError:
-        if self.kept:
-            cache.forget(self.where, self.file)
-        return SourceError(
-            f"{self.where}: is damaged ({what}, at byte {at}), and was removed; open the data set "
-            "again, which makes it anew"
-        )
 
     def settled(self) -> "Spans":
         """The same, without what is only compared at open: a data set has its paths itself."""
@@ -147,23 +124,7 @@ def path_of(format: str, where: str, *how: str) -> str:
 
 def recall(file: str) -> Spans | None:
     """What is known of the files of a data set; None where that is not to be trusted."""
-    try:
-        return Spans(file, cache.recalled(file), kept=True)
-    except (OSError, struct.error, RecursionError, *arrow.PARSE_ERRORS):
-        return None
-
-
-def reopened(file: str, checksum: int) -> Spans:
-    """The same index in another process. Raises SourceError."""
-    found = recall(file)
-    if found is None or found.checksum != checksum:
-        raise SourceError(f"{file}: was replaced while in use; open the data set again")
-    return found
-
-
-def in_a_copy(where: str, content: bytes) -> Spans:
-    """The same of one that lies nowhere."""
-    return Spans(where, in_memory(content), kept=False)
+    return kept_rows.recall(Spans, file)
 
 
 def _used(known: Spans, some: Sequence[int]) -> set[int]:
@@ -176,7 +137,7 @@ def _used(known: Spans, some: Sequence[int]) -> set[int]:
     return found - {-1}
 
 
-class Keeping:
+class Keeping(KeptWriter):
     """Writes such an index: in the cache, or in memory where nothing can be kept there.
 
     Args:
@@ -186,15 +147,9 @@ class Keeping:
     """
 
     def __init__(self, index: str, known: Spans | None = None, some: Sequence[int] = ()) -> None:
-        self.index, self.known = index, known
-        self.folder: Folder | None = None
-        try:
-            self.folder, self.new, self.file = cache.begun(index)  # with a name that nobody knows
-        except OSError:
-            self.file = in_memory()
-        self.named = False  # whether it has its name in the cache
+        super().__init__(index, COLUMNS)
+        self.known = known
         self.whole = False  # whether all that was written counts
-        self.writer = Writer(self.file, COLUMNS)
         # Of each part that was written: its number in the data set, path, said, asked
         self.files: list[tuple[int, str, str, str]] = []
         self.texts: list[str | None] = [] if known is None else list(known.texts)
@@ -213,7 +168,7 @@ class Keeping:
         plain = np.zeros_like(label)
         packing = [plain if one is None else one for one in (part.skip, part.unpacked)]
         rows = (part.offset, part.size, label, *packing)
-        self._write(lambda: self.writer.add(rows, part.names, facts))
+        self.write(lambda: self.writer.add(rows, part.names, facts))
         self.files.append((number, path, part.said, part.asked))
 
     def carry(self, number: int, part: int) -> None:
@@ -222,7 +177,7 @@ class Keeping:
         assert known is not None
         facts = known.tables.facts[part].tolist()
         self.whole = False
-        self._write(lambda: self.writer.copy(known, part, facts))
+        self.write(lambda: self.writer.copy(known, part, facts))
         self.files.append((number, known.paths[part], known.said[part], known.asked[part]))
 
     def _number(self, text: str) -> int:
@@ -237,44 +192,10 @@ class Keeping:
         order = sorted(range(len(self.files)), key=self.files.__getitem__)
         _, *columns = zip(*map(self.files.__getitem__, order), strict=True) if order else ((),) * 4
         told = {**dict(zip(("paths", "said", "asked"), columns, strict=True)), "texts": texts}
-        self._write(lambda: self.writer.finish(told, order))
+        self.write(lambda: self.writer.finish(told, order))
         self.whole = True
-        if self.folder is not None and not self.named:
-            try:
-                self.folder.rename(self.new, Inner(os.path.basename(self.index)))
-                self.named = True
-            except OSError:
-                self._leave()
-        return self.folder is not None
+        return self.name()
 
     def spans(self) -> Spans:
         """All of it, after `keep`."""
-        return Spans(self.index, os.dup(self.file), kept=self.folder is not None)
-
-    def close(self) -> None:
-        os.close(self.file)
-        if self.folder is not None:
-            self.folder.close()
-
-    def _write(self, write: Callable[[], None]) -> None:
-        """In memory, where the cache has no room any more. Raises OSError."""
-        try:
-            write()
-        except OSError:
-            if self.folder is None:
-                raise
-            self._leave()
-            write()
-
-    def _leave(self) -> None:
-        """Go on in memory."""
-        assert self.folder is not None
-        file = in_memory()
-        self.writer.into(file)
-        os.close(self.file)
-        self.file = file
-        with contextlib.suppress(OSError):
-            if not self.named:
-                self.folder.remove(self.new)
-        self.folder.close()
-        self.folder = None
+        return self.opened(Spans)

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 from fastload import _native
 
 BLOCK = 1 << 16  # bytes
-MOST = 1 << 24  # bytes of such a file: blocks of an index of 60 GiB
+MOST = 1 << 25  # bytes of such a file: blocks of an index of 120 GiB
 MAGIC = b"blocks\n"
+HEAD = len(MAGIC) + 2 * 17  # bytes: two lines
 LINES = re.compile(rb"(?:[0-9a-f]{16}\n)+")
 
 
@@ -48,6 +49,14 @@ def parse(said: bytes) -> Sums | None:
         return Sums(tuple(numbers), ()) if len(numbers) <= 2 else None
     sealed = len(numbers) >= 2 and _native.xxh3(said[: -len(line(0))]) == numbers[-1]
     return Sums((numbers[0],), tuple(numbers[1:-1])) if sealed else None
+
+
+def whole_in(start: bytes) -> tuple[int, ...]:
+    """What such a file says of the whole, by its first HEAD bytes; whether the rest is right is not
+    asked.
+    """
+    lines = start.removeprefix(MAGIC).split(b"\n")[: 1 if start.startswith(MAGIC) else 2]
+    return tuple(int(each, 16) for each in lines if LINES.fullmatch(each + b"\n"))
 
 
 def damaged(content: Any, blocks: tuple[int, ...]) -> list[tuple[int, int]]:

@@ -44,11 +44,19 @@ def load(where: str) -> TarSource:
 
     Raises SourceError with every problem found.
     """
-    paths = archives(where)
+    return of_archives(where, archives(where), where)
+
+
+def of_archives(where: str, paths: Sequence[str], beside: str) -> TarSource:
+    """The samples of these tars. beside: the folder where a list of classes may lie, or a pattern
+    below it.
+
+    Raises SourceError with every problem found.
+    """
     spans = _known(where, paths)
     if not len(spans):
         raise SourceError(f"{where}: no images in {len(paths)} archives; give others")
-    labels, classes = _labels(where, paths, spans)
+    labels, classes = _labels(where, paths, spans, beside)
     offset, size = spans.column("offset"), spans.column("size")
     return TarSource(where, tuple(paths), spans.parts(), offset, size, labels, classes, spans=spans)
 
@@ -92,7 +100,9 @@ def _known(where: str, paths: Sequence[str]) -> Spans:
     return look(partial(scan, folders=folders), anew=wrong) if wrong else spans
 
 
-def _labels(where: str, paths: Sequence[str], spans: Spans) -> tuple[Numbers, tuple[str, ...]]:
+def _labels(
+    where: str, paths: Sequence[str], spans: Spans, beside: str
+) -> tuple[Numbers, tuple[str, ...]]:
     """Labels and classes of all samples. Raises SourceError."""
     texts = {text: number for number, text in enumerate(spans.texts) if text is not None}
     if FOLDERS in spans.said:
@@ -109,7 +119,7 @@ def _labels(where: str, paths: Sequence[str], spans: Spans) -> tuple[Numbers, tu
                 f'label, as {int(lacking.sum())} of {count} samples (want KEY.cls, or "label" in '
                 "KEY.json); add them"
             )
-        numbers, classes = labelling.numbered(where, list(texts), classes_beside(where))
+        numbers, classes = labelling.numbered(where, list(texts), classes_beside(beside))
     table = np.zeros(len(spans.texts), np.int64)
     table[list(texts.values())] = numbers
     return columns.translated(spans.column("label"), table), classes

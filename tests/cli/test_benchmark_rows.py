@@ -3,18 +3,22 @@
 import numpy as np
 import pytest
 
-from benchmarks.rows import child, made
-from fastload.sources import mds, open_source
+from benchmarks.rows import child, made, made_shards
+from fastload.sources import mds, open_source, shard_rows
 from fastload.sources.base import read
 
 COUNT, EACH, DIFFERENT = 1050, 100, 4
 
 
-@pytest.fixture
-def data(tmp_path, monkeypatch):
+@pytest.fixture(autouse=True)
+def few(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # it sets another one
     for name, value in (("EACH", EACH), ("DIFFERENT", DIFFERENT), ("MOST_LINKS", 6)):
         monkeypatch.setattr(made, name, value)
+
+
+@pytest.fixture
+def data(tmp_path):
     return made.make(tmp_path / "made", COUNT)
 
 
@@ -38,3 +42,16 @@ def test_what_a_rank_measures(data):
     assert found.keys() == {"explain", "set_epoch", "resume", "rate", "small", "ratio"}
     assert min(found.values()) > 0
     assert child.memory() > 1 << 20
+
+
+def test_converted_shards_have_a_whole_index(tmp_path, monkeypatch):
+    monkeypatch.setattr(shard_rows, "SMALL", 0)
+    found = made_shards.make(tmp_path / "made", COUNT)
+    source = open_source(str(found.where))
+    assert (len(source), source.rows.kept) == (COUNT, True)
+    assert source.rows.where == str(found.index)
+    assert len({read(source, sample) for sample in range(COUNT)}) == DIFFERENT
+    place = source.locate(np.arange(COUNT))
+    assert len(np.unique(place.file)) == 11
+    assert (place.seek.size > 0).all()
+    assert len(np.unique(source.labels)) > COUNT // 4

@@ -1,5 +1,6 @@
 """The page of formats has every limit of sizes, as the code has it."""
 
+from fastload.sources import sums
 from fastload.system import limits
 from tests.conftest import TREE
 
@@ -29,9 +30,14 @@ def test_the_page_has_the_limits_of_the_code() -> None:
     )
     assert {what: rows[what] for what in ROWS} == {what: said(size) for what, size in ROWS.items()}
     assert limits.INDEX == limits.TABLES == 16 * limits.GIB
-    assert (
-        rows["`index.arrow`, a folder's seek index, the rows and the table of a `.beton` file"]
-        == "16 GiB each"
+    large = (
+        "`index.arrow` where it is read whole, a folder's seek index, the rows and the table of a "
+        "`.beton` file"
+    )
+    assert rows[large] == "16 GiB each"
+    blocks = sums.MOST // len(sums.line(0)) * sums.BLOCK
+    assert rows["`index.arrow` for a loader, by the blocks in `index.arrow.xxh3`"] == (
+        f"{blocks // limits.GIB} GiB"
     )
     times = f"{limits.TIMES} times its bytes; up to {{}} always"
     assert rows["what a sample or a page unpacks to"] == times.format(said(limits.FREE))

@@ -182,7 +182,7 @@ def test_files_that_are_no_data_set(tmp_path):
     known = (
         "want fastload's shards, FFCV file (.beton), MosaicML Streaming's shards (MDS), LitData's "
         "chunks, TFRecords (.tfrecord), LMDB of images (data.mdb, .lmdb), WebDataset tars (.tar), "
-        "Parquet of images (.parquet), folder of classes"
+        "wids' index of tars (.json), Parquet of images (.parquet), folder of classes"
     )
     (tmp_path / "file").write_text("x")
     assert (
