@@ -1,4 +1,4 @@
-"""`python -m benchmarks gil`: what fastload gains where Python runs without its GIL: one interpreter
+"""`python -m benchmarks gil`: what fastload gains in a Python without a GIL: one interpreter, run
 with PYTHON_GIL=1 and with PYTHON_GIL=0.
 
 "transforms": each thread has a loader without workers, and a transform that Python runs. "loops":
