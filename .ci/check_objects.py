@@ -12,10 +12,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from pathlib import Path
-
-from elftools.elf.constants import SH_FLAGS
-from elftools.elf.elffile import ELFFile
-from elftools.elf.relocation import RelocationSection
+from typing import Any
 
 OWN = ("_native", "nanobind")  # what these targets compile has Python's headers
 LEAST = 100  # objects; fewer are not all of them
@@ -35,6 +32,10 @@ def same(one: Path, other: Path) -> bool:
 
 
 def digest(path: Path) -> str:
+    from elftools.elf.constants import SH_FLAGS
+    from elftools.elf.elffile import ELFFile
+    from elftools.elf.relocation import RelocationSection
+
     hashed = hashlib.sha256()
     with path.open("rb") as file:
         elf = ELFFile(file)
@@ -46,7 +47,7 @@ def digest(path: Path) -> str:
     return hashed.hexdigest()
 
 
-def relocations(elf: ELFFile, section: RelocationSection) -> list[tuple[int, int, int, str]]:
+def relocations(elf: Any, section: Any) -> list[tuple[int, int, int, str]]:
     """Place, type, addend and name of each; the name of a section is its symbol's."""
     symbols = elf.get_section(section["sh_link"])
     out = []
