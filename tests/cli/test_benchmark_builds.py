@@ -42,10 +42,10 @@ def test_what_is_no_wheel_is_refused(tmp_path):
 
 
 def test_a_python_with_a_gil_alone_is_refused(monkeypatch):
-    monkeypatch.setattr(gil.sysconfig, "get_config_var", lambda name: 0)
+    monkeypatch.setattr(gil.sysconfig, "get_config_var", lambda _: 0)
     with pytest.raises(UsageError, match=r"want a free-threaded build\); run it with python3\.13t"):
         gil.Settings().check()
-    monkeypatch.setattr(gil.sysconfig, "get_config_var", lambda name: 1)
+    monkeypatch.setattr(gil.sysconfig, "get_config_var", lambda _: 1)
     gil.Settings().check()
     with pytest.raises(UsageError, match="want 1 or more"):
         gil.Settings(threads=(0, 1)).check()
@@ -77,7 +77,7 @@ def test_loops_run_in_threads_of_their_own_at_once():
 
 @pytest.mark.parametrize("work", ["decode", "transforms", "loops"])
 def test_a_work_says_a_rate(work, tmp_path):
-    folder = works.overhead.make_folder(tmp_path / "tiny", 8)
+    folder = works.overhead.make_folder(tmp_path / "tiny", 128)
     run = works.WORKS[work]({"data": str(folder), "threads": 2})
     assert run() > 0
     assert run() > 0
