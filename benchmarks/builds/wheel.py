@@ -68,7 +68,7 @@ def run(
     settings.check()
     common = {"data": facts.data_set(data, name), **facts.common()}
     with tempfile.TemporaryDirectory(prefix="fastload-benchmark-") as scratch:
-        package = unpacked(settings.wheel, Path(scratch) / "wheel")
+        package = unpacked(settings.wheel, Path(scratch) / "unpacked")
         here = Path(_native.__file__).resolve()
         builds = [
             Build(SOURCE, {"module": str(here)}, package=here.parent),

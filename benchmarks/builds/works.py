@@ -4,6 +4,7 @@ and says its rate.
 
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from PIL import Image
 import fastload
 from benchmarks.loaders import child, overhead
 from benchmarks.loaders.beside import Feed
+from fastload.errors import FallbackWarning
 
 Work = Callable[[], float]
 STEPS, OPERATORS = 300, 400  # of one turn; small operators of each step
@@ -55,6 +57,7 @@ def transforms(spec: dict[str, Any]) -> Work:
     """
     from torchvision.transforms import Compose, RandomResizedCrop, ToTensor
 
+    warnings.simplefilter("ignore", FallbackWarning)  # that is what is measured
     chain = Compose([RandomResizedCrop(224), rolled, ToTensor()])
     loaders = [fastload.DataLoader(Photographs(spec["data"], chain), 64) for _ in threads(spec)]
     return lambda: together([lambda one=one: epoch(one) for one in loaders])
