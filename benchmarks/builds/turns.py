@@ -84,6 +84,6 @@ def turns(builds: int, cases: int, repetitions: int) -> int:
     return builds * cases * (repetitions + 1)
 
 
-def cores(count: int) -> list[int]:
-    """So many of those that this process may use, or all."""
+def cores(count: int | None = None) -> list[int]:
+    """So many of those that this process may use, or all of them."""
     return sorted(os.sched_getaffinity(0))[:count]

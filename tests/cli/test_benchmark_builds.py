@@ -62,6 +62,21 @@ def test_the_works_of_gil_have_photographs_and_tiny_images():
     assert gil.Settings(threads=(1, 2)).turns == 2 * len(cases) * 8
 
 
+def test_each_case_of_gil_has_all_cores_and_says_its_python(monkeypatch, tmp_path):
+    monkeypatch.setattr(gil.sysconfig, "get_config_var", lambda _: 1)
+    monkeypatch.setattr(gil, "TINY", 3)
+    monkeypatch.setattr(gil.facts, "data_set", lambda *_: {})
+    monkeypatch.setattr(gil, "compared", lambda *given: given[2])  # the cases, in place of rows
+    cases = gil.run(str(tmp_path), "none", gil.Settings(threads=(2,)))
+    usable = sorted(os.sched_getaffinity(0))
+    assert [case.work for case in cases] == ["transforms", "loops", "steps"]
+    assert [case.unit for case in cases] == ["images/s", "images/s", "steps/s"]
+    for case in cases:
+        assert case.spec["cores"] == usable
+        assert case.settings["cores"] == len(usable)
+        assert case.settings["python"].endswith("t")
+
+
 def test_loops_run_in_threads_of_their_own_at_once():
     meeting, seen = threading.Barrier(3), set()
 
