@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from benchmarks import runs
+from benchmarks.builds import cli as builds
 from benchmarks.conversion import convert
 from benchmarks.dali import backends as dali_backends
 from benchmarks.decoding.settings import Settings as DecodeSettings
@@ -170,6 +171,7 @@ def add_judged(verbs: "Verbs", measuring: Parser) -> None:
     bucket_cli.add(verbs.add_parser("buckets", parents=[measuring], help=shaped))
     many = "what an index of 1 to 1,000 million images costs, at open and in use"
     rows.add(verbs.add_parser("rows", help=many))
+    add_builds(verbs, measuring)
     add_limits(
         verbs.add_parser(
             "limits",
@@ -184,6 +186,16 @@ def add_judged(verbs: "Verbs", measuring: Parser) -> None:
             "broken off",
         )
     )
+
+
+def add_builds(verbs: "Verbs", measuring: Parser) -> None:
+    for name, add, what in (
+        ("wheel", builds.add_wheel, "a wheel against a build from source, for this Python"),
+        ("gil", builds.add_gil, "a free-threaded Python, with its GIL and without it"),
+    ):
+        verb = verbs.add_parser(name, parents=[measuring], help=what)
+        add_data(verb)
+        add(verb)
 
 
 def add_data(verb: Parser) -> None:

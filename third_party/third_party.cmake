@@ -47,6 +47,7 @@ macro(fastload_add_libjpeg_turbo)
     SOURCE_DIR "${fastload_jpeg_source}"
     BINARY_DIR "${fastload_jpeg_build}"
     CMAKE_ARGS ${fastload_jpeg_settings} -DCMAKE_BUILD_TYPE=Release -DCMAKE_POSITION_INDEPENDENT_CODE=ON
+               -DBUILD=fastload  # else the day, and so another module each day
                -DCMAKE_C_VISIBILITY_PRESET=hidden -DENABLE_SHARED=OFF -DWITH_TURBOJPEG=OFF -DWITH_TOOLS=OFF -DWITH_TESTS=OFF
     BUILD_COMMAND "${CMAKE_COMMAND}" --build <BINARY_DIR> --target jpeg-static
     BUILD_BYPRODUCTS "${fastload_jpeg_archive}"

@@ -129,17 +129,18 @@ def child(
     cache: str,
     module: str = "benchmarks.loaders.child",
     environment: dict[str, str] | None = None,
+    folder: str | None = None,
 ) -> Iterator[Callable[[], float]]:
     """A process that runs one epoch per call, and sleeps between; cache: where it keeps the seek
-    indexes that it makes.
+    indexes that it makes; folder: where it works, and looks for packages first.
     """
     command = [sys.executable, "-m", module, json.dumps(spec)]
     path = os.pathsep.join(
-        os.path.abspath(folder) for folder in sys.path
+        os.path.abspath(entry) for entry in sys.path
     )  # the same fastload as here, wherever that is
     variables = {**os.environ, "PYTHONPATH": path, "XDG_CACHE_HOME": cache, **(environment or {})}
     process = subprocess.Popen(
-        command, env=variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        command, env=variables, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     into, out = process.stdin, process.stdout
     if into is None or out is None:  # cannot be: both are pipes
