@@ -32,6 +32,7 @@ LAYERS = (
     ("loader", "mixes"),
     ("recipes",),
     ("profiler", "conversion", "demo_images", "sheets"),
+    ("forecast",),
     ("parity",),
     ("extending",),
     ("cli",),
