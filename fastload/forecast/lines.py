@@ -8,6 +8,7 @@ from fastload.forecast.model import BUSY
 from fastload.forecast.options import Option
 from fastload.forecast.run import OVERLAP, WORDS
 
+SAME = 0.001  # share of the time that is no change
 MOST = 12  # stretches of the schedule that are shown
 
 
@@ -77,14 +78,14 @@ def reading(found: Forecast) -> str:
 
 
 def sensitivity(found: Forecast) -> Iterator[str]:
+    """What the run would take if something were different."""
     now = found.run.total.value
     for name, run in found.what_ifs.items():
-        then = run.total.value
-        yield (
-            f"if {name}: {words.time(then)}, {words.share(1 - then / now)} less"
-            if (then < now)
-            else f"if {name}: {words.time(then)}, {words.share(then / now - 1)} more"
-        )
+        less = 1 - run.total.value / now
+        change = f"{words.share(abs(less))} {'less' if less > 0 else 'more'}"
+        if abs(less) < SAME:
+            change = "which changes nothing"
+        yield f"if {name}: {words.time(run.total.value)}, {change}"
 
 
 def lines(found: Forecast) -> list[str]:

@@ -23,7 +23,8 @@ header { border: 0; padding: 8px 0 0; } h1 { font-size: 22px; font-weight: 600; 
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(165px, 1fr)); gap: 12px;
   margin: 16px 0; padding: 0; list-style: none; }
 .tiles li { background: var(--card); border: 1px solid var(--line); border-radius: 10px;
-  padding: 12px 16px; } .tiles b { display: block; font-size: 30px; line-height: 1.25; }
+  padding: 12px 16px; } .tiles b { display: block; font-size: 27px; line-height: 1.3;
+  white-space: nowrap; }
 .tiles span { color: var(--soft); font-size: 14px; display: block; }
 .works { fill: var(--bar); } .cpu { fill: var(--cpu); } .read { fill: var(--read); }
 .other { fill: var(--other); } .grid { stroke: var(--line); stroke-width: 1; fill: none; }
@@ -65,7 +66,7 @@ def _header(found: Forecast) -> str:
     """The answer, as a few large numbers."""
     asked, run, cost = found.asked, found.run, found.cost
     gpus = f"{asked.machine.gpus} GPU{'s' * (asked.machine.gpus > 1)}, " if asked.gpu else ""
-    tiles = [(words.time(run.total.value), "time to train", _between(run.total, words.time))]
+    tiles = [(words.time(run.total.value), "time to train", words.between(run.total))]
     if cost and found.price is not None:
         tiles.append(
             (
@@ -128,7 +129,7 @@ def _options(found: Forecast) -> str:
     if plot:
         plot += (
             '<p class="soft">Upwards and to the left is better. Filled points are not beaten by '
-            "any other. Lines show what the time may be. Numbers are those of the table; "
+            "any other. Lines show what it may take. Numbers are those of the table; "
             "accuracies are published, times are forecast.</p>"
         )
     else:

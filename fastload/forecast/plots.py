@@ -117,7 +117,7 @@ def pareto(found: Forecast) -> str:
     money = all(one.cost for _, one in shown)
     spent = [one.cost if money else one.hours for _, one in shown]
     ranges = [one for one in spent if one is not None]
-    across = _across([one.value for one in ranges])
+    across = _across(min(one.low for one in ranges), max(one.high for one in ranges))
     up = _up([one.top1 or 0 for _, one in shown] + ([found.target] if found.target else []))
     points = [
         (number, across.at(each.value), up.at(one.top1 or 0), one in found.front)
@@ -145,11 +145,10 @@ def pareto(found: Forecast) -> str:
     )
 
 
-def _across(values: Sequence[float]) -> Axis:
-    low, high = min(values), max(values)
+def _across(low: float, high: float) -> Axis:
     if high / low > WIDE:
-        return Axis(low / 1.6, high * 1.6, LEFT, WIDTH - EDGE, logarithmic=True)
-    return Axis(0.0, 1.15 * high, LEFT, WIDTH - EDGE)
+        return Axis(low / 1.2, high * 1.2, LEFT, WIDTH - EDGE, logarithmic=True)
+    return Axis(0.0, 1.05 * high, LEFT, WIDTH - EDGE)
 
 
 def _up(values: Sequence[float]) -> Axis:

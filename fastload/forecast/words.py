@@ -4,19 +4,34 @@ from fastload.forecast.bands import Range
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 # Seconds of each, its name, and from how many seconds on the next one is taken
-UNITS = ((1.0, "s", 2 * MINUTE), (MINUTE, "min", 2 * HOUR), (HOUR, "h", 3 * DAY))
+UNITS = (
+    (1.0, "s", 2 * MINUTE),
+    (MINUTE, "min", 2 * HOUR),
+    (HOUR, "h", 3 * DAY),
+    (DAY, "days", float("inf")),
+)
 
 
 def time(seconds: float) -> str:
     """In the unit in which it has one to three digits."""
-    for unit, name, most in UNITS:
-        if seconds < most:
-            return f"{number(seconds / unit)} {name}"
-    return f"{number(seconds / DAY)} days"
+    unit, name = _unit(seconds)
+    return f"{number(seconds / unit)} {name}"
 
 
 def times(seconds: Range) -> str:
-    return f"{time(seconds.value)} ({time(seconds.low)} to {time(seconds.high)})"
+    """The unit stands once, where all three have the same."""
+    return f"{time(seconds.value)} ({between(seconds)})"
+
+
+def between(seconds: Range) -> str:
+    """From the least to the most."""
+    (unit, low), (_, high) = _unit(seconds.low), _unit(seconds.high)
+    first = number(seconds.low / unit) if low == high else time(seconds.low)
+    return f"{first} to {time(seconds.high)}"
+
+
+def _unit(seconds: float) -> tuple[float, str]:
+    return next((unit, name) for unit, name, most in UNITS if seconds < most)
 
 
 def number(value: float) -> str:
