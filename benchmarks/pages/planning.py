@@ -1,6 +1,4 @@
-"""`python -m benchmarks planning`: the table of docs/planning.md, published runs forecast from their
-published rates.
-"""
+"""`python -m benchmarks planning`: the table of docs/planning.md, of runs that are published."""
 
 from pathlib import Path
 

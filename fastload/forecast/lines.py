@@ -143,7 +143,7 @@ def option_rows(found: Forecast) -> list[tuple[str, ...]]:
                 words.range_of(cost) if cost else "",
                 words.accuracy(one.top1) if one.top1 is not None else "",
                 words.share(one.run.busy.value) if one.run else "",
-                words.cores(one.cores) if one.cores else "",
+                words.cores(one.cores) if found.compared == "machines" else "",
                 one.note,
             )
         )

@@ -1,6 +1,6 @@
 """What a forecast must say beside its numbers: where they come from, and how far they reach."""
 
-from fastload.forecast import model, steps
+from fastload.forecast import model, steps, words
 from fastload.forecast.measuring import Measured
 from fastload.forecast.model import Question
 from fastload.forecast.steps import Gpu
@@ -32,8 +32,8 @@ def extrapolated(
         found.append(f"{total / seconds:,.0f} times as long as was measured ({seconds:.0f} s)")
     if asked.images != images:
         found.append(
-            f"an epoch of {asked.images:,} images, {asked.images / images:,.3g} times those that "
-            "are here, and taken to be like them"
+            f"an epoch of {asked.images:,} images, {words.number(asked.images / images)} times "
+            "those that are here, and taken to be like them"
         )
     distinct = len(set(asked.sizes))
     if distinct > len(measured.loader):
@@ -43,9 +43,9 @@ def extrapolated(
         grows = model.grows(measured)
         found.append(
             f"the loader on {machine.cores} cores from {measured.cores} here, "
-            f"{machine.cores / measured.cores:.3g} times: its rate grows by the power "
+            f"{words.number(machine.cores / measured.cores)} times: its rate grows by the power "
             f"{grows.value:.2f} ({grows.low:.2f} to {grows.high:.2f}) of the cores, and a core "
-            f"there is {machine.core_speed:g} times as fast"
+            f"there is taken to be {machine.core_speed:g} times as fast"
         )
     if machine.gpus > 1:
         many = steps.several(machine.gpus)

@@ -18,7 +18,7 @@ STYLE = (
 :root { --cpu: #d97706; --read: #9333ea; --other: #6b7280; --front: #2563eb; }
 @media (prefers-color-scheme: dark) {
   :root { --cpu: #fbbf24; --read: #c084fc; --other: #9ca3af; --front: #60a5fa; } }
-body { max-width: 760px; } .mid { text-anchor: middle; } text.soft { fill: var(--soft); }
+body { max-width: 760px; } .mid { text-anchor: middle; } .quiet { fill: var(--soft); }
 header { border: 0; padding: 8px 0 0; } h1 { font-size: 22px; font-weight: 600; }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(165px, 1fr)); gap: 12px;
   margin: 16px 0; padding: 0; list-style: none; }

@@ -167,7 +167,7 @@ def _grid(across: Axis, up: Axis, what: str) -> str:
         out += f'<path class="grid" d="M{x:.1f} {TOP}V{bottom}"/>'
         out += f'<text class="mid" x="{x:.1f}" y="{bottom + 22}">{words.number(value)}</text>'
     return (
-        out + f'<text class="mid soft" x="{(LEFT + WIDTH) / 2}" y="{PLOT_HIGH - 10}">{what}</text>'
+        out + f'<text class="mid quiet" x="{(LEFT + WIDTH) / 2}" y="{PLOT_HIGH - 10}">{what}</text>'
     )
 
 

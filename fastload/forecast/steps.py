@@ -3,6 +3,8 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -67,15 +69,20 @@ def several(gpus: int) -> Range:
     """How many times one GPU's rate so many give."""
     if gpus == 1:
         return exactly(1.0)
-    table = read_toml(PATH)["gpus"]
+    table = _assumed()["gpus"]
     return Range(gpus * table["share"], gpus * table["low"], gpus * table["high"])
 
 
 def most_gpus() -> int:
     """Beyond so many no source says how they scale."""
-    return int(read_toml(PATH)["gpus"]["most"])
+    return int(_assumed()["gpus"]["most"])
 
 
 def _fixed() -> tuple[float, float, float]:
-    table = read_toml(PATH)["size"]
+    table = _assumed()["size"]
     return float(table["low"]), float(table["fixed"]), float(table["high"])
+
+
+@cache
+def _assumed() -> dict[str, Any]:
+    return read_toml(PATH)

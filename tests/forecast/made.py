@@ -1,6 +1,7 @@
 """Forecasts from rates that were not measured."""
 
 from dataclasses import replace
+from functools import cache
 
 from fastload import recipes
 from fastload.forecast import notes, published, steps
@@ -13,6 +14,9 @@ from fastload.measure import Sample
 from fastload.recipes import rates
 
 FULL = 167  # px of hot
+
+
+hot = cache(recipes.load)
 
 
 def sample(rate: float, off: float = 0.01) -> Sample:
@@ -32,7 +36,7 @@ def question(
     epochs: int = 20, *, cores: int = 96, gpus: int = 8, gpu: str = "h100", **more: object
 ) -> Question:
     """Hot on ImageNet's images and a machine of those numbers; more: of the Machine."""
-    recipe = published.lasting(recipes.load("hot"), epochs)
+    recipe = published.lasting(hot("hot"), epochs)
     machine = Machine("node", cores, gpus, gpu, **more)
     assumed = steps.named(rates.rate(gpu), recipe)
     return Question(

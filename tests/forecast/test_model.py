@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fastload import recipes
@@ -14,6 +14,7 @@ from fastload.forecast.run import CPU, OVERLAP, READ, START, STEP, Run, blend_of
 from fastload.measure import Sample
 from tests.forecast import made
 
+FEW = settings(max_examples=30, deadline=None)
 CORES = st.integers(1, 300)
 
 
@@ -41,6 +42,7 @@ def test_twice_the_epochs_take_twice_the_time(cores):
         assert getattr(twice, end) == pytest.approx(2 * getattr(once, end), rel=0.02)
 
 
+@FEW
 @given(CORES, CORES)
 def test_more_cores_never_take_longer(one, other):
     few, many = sorted((one, other))
@@ -52,6 +54,7 @@ def test_more_cores_never_take_longer(one, other):
         assert getattr(fast, end) <= getattr(slow, end) * (1 + 1e-12)
 
 
+@FEW
 @given(CORES, st.integers(1, 16), st.floats(100, 50_000), st.floats(1.0, 3.0))
 def test_the_estimate_is_within_its_range(cores, gpus, rate, faster):
     asked = made.question(5, cores=cores, gpus=gpus, disk=500.0)
@@ -61,6 +64,7 @@ def test_the_estimate_is_within_its_range(cores, gpus, rate, faster):
     assert all(inside(run.seconds.at(epoch)) for epoch in range(5))
 
 
+@FEW
 @given(CORES, st.floats(100, 50_000))
 def test_nothing_is_faster_than_its_step_or_its_loader(cores, rate):
     asked, known = made.question(5, cores=cores), made.measured(rate)
@@ -72,6 +76,7 @@ def test_nothing_is_faster_than_its_step_or_its_loader(cores, rate):
     assert free["there were twice the cores"].total.value <= run.total.value
 
 
+@FEW
 @given(st.floats(1e-5, 1), st.floats(1e-5, 1), st.floats(0, 1))
 def test_waits_add_up_and_limits_are_the_slowest(step, loader, read):
     run = simple(step, loader, read)
