@@ -120,6 +120,11 @@ def _together(given: Mapping[str, Any]) -> None:
     named = [option for option, value in steps.items() if value]
     if len(named) > 1:
         raise UsageError(f"plan: {' and '.join(named)} all say what the step is; give one")
+    if given["cpu_step"] and given["gpus"] != 1:
+        raise UsageError(
+            f"plan: --cpu-step runs the step on this CPU, and --gpus is {given['gpus']}; leave one "
+            "out"
+        )
     machines = given["compare"] == "machines"
     if given["machine"] is not None and (named or given["gpus"] != 1):
         extra = named[0] if named else "--gpus"

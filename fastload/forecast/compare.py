@@ -70,7 +70,8 @@ def _machines(found: Forecast, bench: Bench, machines: Sequence[Machine]) -> Ite
         yield _published(
             found,
             Option(
-                one.name, model.run(asked, found.measured), price=one.price,
+                one.name, model.run(asked, found.measured),
+                price=bench.job.price if one.price is None else one.price,
                 cores=model.needed_cores(asked, found.measured),
                 note=f"{one.cores} cores, {one.gpus} x {one.gpu or 'own rate'}",
             ),

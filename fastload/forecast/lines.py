@@ -6,8 +6,10 @@ from fastload.forecast import model, options, words
 from fastload.forecast.findings import Forecast, stretches
 from fastload.forecast.model import BUSY
 from fastload.forecast.options import Option
+from fastload.forecast.published import IMAGENET
 from fastload.forecast.run import OVERLAP, WORDS
 
+ALIKE = 0.01  # a share of the images that makes no other data set
 SAME = 0.001  # share of the time that is no change
 MOST = 12  # stretches of the schedule that are shown
 
@@ -36,6 +38,17 @@ def accuracy(found: Forecast) -> str:
     others = [f"{words.accuracy(one.top1)} after {one.epochs}" for one in found.published]
     known = f" (published: {', '.join(others)} epochs)" if others else ""
     return f"top-1 is not known: nobody published {recipe}'s after {epochs} epochs{known}"
+
+
+def whose(found: Forecast) -> str:
+    """Whose accuracies they are, where the data are not that; empty where there are none."""
+    any_known = found.top1 or any(one.top1 is not None for one in found.options)
+    if not any_known or abs(found.asked.images / IMAGENET - 1) < ALIKE:
+        return ""
+    return (
+        f"accuracies are of ImageNet's {IMAGENET:,} images, and an epoch here has "
+        f"{found.asked.images:,}"
+    )
 
 
 def waiting(found: Forecast) -> str:
@@ -91,7 +104,10 @@ def sensitivity(found: Forecast) -> Iterator[str]:
 def lines(found: Forecast) -> list[str]:
     """All of it but the tables; the first line is the answer."""
     out = [headline(found)]
-    facts = (accuracy(found), waiting(found), cores(found), reading(found), *sensitivity(found))
+    facts = (
+        accuracy(found), whose(found), waiting(found), cores(found), reading(found),
+        *sensitivity(found),
+    )  # fmt: skip
     out += [f"  {text}" for text in facts if text]
     out += ["", "where the rates come from"]
     out += [f"  {text}" for text in sources(found)]

@@ -40,6 +40,11 @@ class Measured:
     step: Mapping[int, Sample] = field(default_factory=dict)  # alone; empty: it is assumed
     together: Mapping[int, Sample] = field(default_factory=dict)  # training; empty likewise
 
+    @property
+    def used(self) -> int:
+        """Cores that the loader could keep busy."""
+        return max(1, min(self.workers, self.cores))
+
 
 Make = Callable[[int, int | None], Iterable[object]]
 

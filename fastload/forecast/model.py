@@ -36,7 +36,7 @@ def run(asked: Question, measured: Measured) -> Run:
     sizes, machine = asked.sizes, asked.machine
     loader = rates.per_image(measured.loader, sizes)
     if not asked.here:
-        loader = loader.times(machines.slower(machine, measured.cores, grows(measured)))
+        loader = loader.times(machines.slower(machine, measured.used, grows(measured)))
     measured_whole = asked.gpu is None and asked.here and machine.gpus == 1
     return Run(
         sizes, asked.images, _step(asked, measured), loader, _read(asked), blend(measured),
@@ -49,7 +49,7 @@ def grows(measured: Measured) -> Range:
     """How the loader's rate grows with the cores, as `machines.exponent` has it."""
     one = measured.one_core.median if measured.one_core else None
     full = measured.loader[max(measured.loader)].median
-    return machines.exponent(one, full, min(measured.workers, measured.cores))
+    return machines.exponent(one, full, measured.used)
 
 
 def blend(measured: Measured) -> Range:

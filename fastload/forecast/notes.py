@@ -42,8 +42,8 @@ def extrapolated(
     if not asked.here:
         grows = model.grows(measured)
         found.append(
-            f"the loader on {machine.cores} cores from {measured.cores} here, "
-            f"{words.number(machine.cores / measured.cores)} times: its rate grows by the power "
+            f"the loader on {machine.cores} cores from {measured.used} here, "
+            f"{words.number(machine.cores / measured.used)} times: its rate grows by the power "
             f"{grows.value:.2f} ({grows.low:.2f} to {grows.high:.2f}) of the cores, and a core "
             f"there is taken to be {machine.core_speed:g} times as fast"
         )

@@ -92,8 +92,10 @@ def _header(found: Forecast) -> str:
         for big, what, more in tiles
     )
     where = f"{len(asked.sizes)} epochs on {gpus}{asked.machine.cores} cores ({asked.machine.name})"
-    facts = (lines.accuracy(found), lines.waiting(found), *lines.chosen(found))
-    told = "".join(f"<p>{escaped(_sentence(fact))}</p>" for fact in facts)
+    facts = (
+        lines.accuracy(found), lines.whose(found), lines.waiting(found), *lines.chosen(found)
+    )  # fmt: skip
+    told = "".join(f"<p>{escaped(_sentence(fact))}</p>" for fact in facts if fact)
     return (
         f"<header><h1>{escaped(asked.recipe.name)}: {escaped(where)}</h1></header>"
         f'<ul class="tiles">{shown}</ul>{told}'

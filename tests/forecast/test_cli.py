@@ -33,6 +33,8 @@ def run(*arguments: object) -> Result:
         (["--seconds", 0], "plan: --seconds is 0, want 1 to 3600"),
         (["--assume", "h100", "--cpu-step"],
          "plan: --assume and --cpu-step all say what the step is; give one"),
+        (["--cpu-step", "--gpus", 2],
+         ("plan: --cpu-step runs the step on this CPU, and --gpus is 2; leave one out")),
         (["--machine", "m.toml", "--assume", "h100"],
          "plan: --machine says which GPUs there are, and so does --assume; leave one out"),
         (["--machine", "m.toml", "--gpus", 2],
@@ -108,6 +110,17 @@ def test_one_machine_of_a_file(tmp_path):
     assert str(error.value) == (
         f"{path}: has 2 machines (a, b), want one; write --machine {path}#NAME, or compare them "
         "with --compare machines"
+    )
+
+
+def test_without_a_gpu_there_must_be_a_step(monkeypatch, tmp_path):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    error = run("--data", tmp_path).exception
+    assert isinstance(error, UsageError)
+    assert str(error) == (
+        "plan: torch sees no GPU here, so there is no training step to measure; assume one with "
+        "--assume a100, h100 or h200, give --step-rate IMAGES_PER_SECOND, or measure the recipe's "
+        "step on this CPU with --cpu-step"
     )
 
 

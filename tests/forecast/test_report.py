@@ -63,6 +63,11 @@ def test_the_text_begins_with_the_answer():
     assert "an epoch of 1,281,167 images, 1,281 times those that are here" in text
     assert "the loader on 22 cores from 2 here, 11 times" in text
     assert "not included: EMA; BlurPool; stochastic depth; binary cross-entropy; validation" in text
+    assert "accuracies are of ImageNet" not in text
+    fewer = replace(FOUND, asked=replace(FOUND.asked, images=1000))
+    assert lines.whose(fewer) == (
+        "accuracies are of ImageNet's 1,281,167 images, and an epoch here has 1,000"
+    )
     other = lines.accuracy(made.forecast(made.question(36)))
     assert other == (
         "top-1 is not known: nobody published hot's after 36 epochs (published: 79.86 % after 180, "
