@@ -12,6 +12,7 @@ from fastload.errors import UsageError
 
 if TYPE_CHECKING:
     from fastload.forecast.findings import Forecast
+    from fastload.forecast.machines import Machine
 
 HELP = (
     "Forecast a whole training: its time, what it waits for, and its cost.\n\n"
@@ -69,7 +70,8 @@ def _forecast(given: dict[str, Any]) -> "Forecast":
     from fastload.forecast import compare, job, machines, published
 
     price = None if given["price"] is None else machines.price(given["price"])
-    recipe, others, where = recipes.load(given["recipe"]), (), None
+    recipe, where = recipes.load(given["recipe"]), None
+    others: tuple[Machine, ...] = ()
     if given["epochs"] is not None:
         recipe = published.lasting(recipe, given["epochs"])
     if given["compare"] == "machines":

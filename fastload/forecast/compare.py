@@ -18,6 +18,7 @@ from fastload.forecast.rates import spread
 from fastload.plan.plan import plan
 from fastload.profiler import indexed, sweep
 from fastload.profiler import job as profiling
+from fastload.profiler.remedies import Priced
 from fastload.system.machine import usable_cores
 
 KINDS = ("recipes", "machines", "backends", "workers", "sizes", "formats")
@@ -124,7 +125,7 @@ def _formats(found: Forecast, bench: Bench) -> Iterator[Option]:
     pipeline = bench.pipeline(recipe)
     job = bench.profile(recipe, found.asked.gpu, bench.workers)
     make = partial(profiling.loader, job, pipeline, found.backend)
-    priced = ()
+    priced: tuple[Priced, ...] = ()
     if found.backend == indexed.NATIVE:
         priced = indexed.price(pipeline.source, make, INDEX_S, bench.on_done)
     if not priced:

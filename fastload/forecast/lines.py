@@ -129,7 +129,7 @@ EPOCHS = ("epochs", "px", "images/s", "time", "limited by", "waiting")
 
 def epoch_rows(found: Forecast, most: int | None = MOST) -> list[tuple[str, ...]]:
     """The run, stretch by stretch; of many the middle ones are left out."""
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
             words.epochs(one.first, one.last), str(one.size),
             words.range_of(one.images_per_s), words.time(one.hours.value * words.HOUR),
@@ -148,7 +148,7 @@ OPTIONS = ("", "time", "cost", "top-1", "GPUs work", "cores needed", "note")
 
 def option_rows(found: Forecast) -> list[tuple[str, ...]]:
     """The choices; an asterisk: on the Pareto front."""
-    best, rows = found.front, []
+    best, rows = found.front, list[tuple[str, ...]]()
     for one in found.options:
         mark = " *" if one in best else ""
         hours, cost = one.hours, one.cost
