@@ -41,10 +41,11 @@ def named(rate: Rate, recipe: Recipe) -> Gpu:
 
 def given(images_per_s: float, recipe: Recipe) -> Gpu:
     """A GPU whose rate at the recipe's full size the user gave."""
+    full = recipe.spec().width or max(recipe.sizes())
     return Gpu(
         exactly(images_per_s),
-        max(recipe.sizes()),
-        f"{images_per_s:,.0f} images/s of one GPU at {max(recipe.sizes())} px, as given",
+        full,
+        f"{images_per_s:,.0f} images/s of one GPU at {full} px, as given",
     )
 
 

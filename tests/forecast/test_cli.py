@@ -146,7 +146,7 @@ def test_a_forecast_of_real_images(photos, tmp_path: Path):  # noqa: F811
     assert result.exit_code == 0, result.exception
     assert result.output.startswith("mild, 4 epochs on this machine, 1 GPU: ")
     written = json.loads(out.read_text())
-    assert [epoch["size_px"] for epoch in written["epochs"]] == [88, 88, 132, 176]
+    assert [epoch["size_px"] for epoch in written["epochs"]] == [88, 88, 112, 164]
     assert written["images_per_epoch"] == 24
     assert next(one["name"] for one in written["options"]) == "the recipe's schedule"
     assert "<svg" in html.read_text()
