@@ -177,7 +177,7 @@ def chosen(found: Forecast) -> list[str]:
             if one
             else f"none has a published top-1 of {goal} or more"
         )
-    elif one:
+    elif one and found.compared != "sizes":  # other sizes are other trainings
         out.append(f"{spends}: {said(one)}")
     if found.compared == "machines":
         busy = options.cheapest_busy(found.options)
