@@ -136,7 +136,14 @@ def test_the_command_asks_for_the_same():
     )
 
 
+@pytest.fixture
+def short(monkeypatch):
+    """Two replicates: what is measured does not matter here."""
+    monkeypatch.setattr("fastload.forecast.measuring.TURNS", 2)
+
+
 @pytest.mark.long
+@pytest.mark.usefixtures("short")
 def test_a_forecast_of_real_images(photos, tmp_path: Path):  # noqa: F811
     out, html = tmp_path / "out.json", tmp_path / "out.html"
     result = run(
@@ -153,6 +160,7 @@ def test_a_forecast_of_real_images(photos, tmp_path: Path):  # noqa: F811
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("short")
 def test_a_forecast_with_the_step_of_this_cpu(photos):  # noqa: F811
     result = run(
         "--recipe", "baseline", "--data", photos, "--epochs", 2, "--cpu-step", "--model",
