@@ -164,7 +164,7 @@ def test_a_forecast_of_real_images(photos, tmp_path: Path):  # noqa: F811
 def test_a_forecast_with_the_step_of_this_cpu(photos):  # noqa: F811
     result = run(
         "--recipe", "baseline", "--data", photos, "--epochs", 2, "--cpu-step", "--model",
-        "test_resnet", "--seconds", 1, "--workers", 1, "--batch-size", 4, "--json", "-",
+        "test_resnet", "--seconds", 1, "--workers", 1, "--batch-size", 2, "--json", "-",
     )  # fmt: skip
     assert result.exit_code == 0, result.exception
     written = json.loads(result.output)
