@@ -58,6 +58,7 @@ def _add_catalogues(verbs: "Verbs") -> None:
     for name, run, what in (
         ("gallery", page_runs.run_gallery, "docs/gallery.md and its picture of every op"),
         ("decoding", page_runs.run_decoding, "the picture of docs/how-decoding-works.md"),
+        ("planning", page_runs.run_planning, "the published runs of docs/planning.md"),
     ):
         listed = verbs.add_parser(name, help=f"write {what}")
         listed.set_defaults(run=run, docs=Path("docs"))

@@ -39,3 +39,9 @@ def run_pipelines(given: argparse.Namespace) -> None:
     from benchmarks.pages import pipelines  # needs torchvision and timm
 
     print(pipelines.page(), end="")
+
+
+def run_planning(given: argparse.Namespace) -> None:
+    from benchmarks.pages import planning
+
+    print(planning.write(given.docs))

@@ -21,7 +21,7 @@ from fastload import lowering, recipes, transforms
 from fastload.errors import UsageError
 from fastload.measure import Sample, interleaved
 from fastload.profiler.batches import Feed, alone
-from fastload.profiler.job import Job, _loader
+from fastload.profiler.job import Job, loader
 from fastload.profiler.job import run as profile
 from fastload.profiler.verdict import CPU, DATA_BOUND
 from fastload.recipes import Recipe
@@ -150,7 +150,7 @@ def job(data: str, settings: Settings, recipe: Recipe, backend: str) -> Job:
 
 def opened(one: Job) -> Feed:
     """The job's loader, running."""
-    return Feed(_loader(one, lowering.open(one.data, list(one.recipe.ops())).pipeline, one.backend))
+    return Feed(loader(one, lowering.open(one.data, list(one.recipe.ops())).pipeline, one.backend))
 
 
 def together(

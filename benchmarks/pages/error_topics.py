@@ -216,6 +216,13 @@ TOPICS = (
         "examples.",
     ),
     Topic(
+        "Forecasts", "UsageError", ("forecast/", "cli/plan"),
+        "Options of `fastload plan` exclude each other, or a file of machines is not as it should "
+        "be.",
+        "Give one option of those that the text names. [planning.md](planning.md) has the form of "
+        "the file.",
+    ),
+    Topic(
         "Other verbs of the command line", "UsageError", ("cli/", "sheets/", "parity/"),
         "An option is out of range, or a file cannot be written.",
         "Run the verb with `--help`.",

@@ -27,6 +27,7 @@ VERBS = (
     "merge",
     "parity",
     "profile",
+    "plan",
     "recipes",
     "show",
     "replay",

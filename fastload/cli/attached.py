@@ -48,14 +48,15 @@ class Outputs:
     json: str | None = None
     html: str | None = None
     trace: str | None = None
+    verb: str = "profile"
 
     def __post_init__(self) -> None:
         for option, where in (("html", self.html), ("trace", self.trace)):
             folder = os.path.dirname(where or "") or "."
             if where is not None and not os.path.isdir(folder):  # said before measuring, not after
                 raise UsageError(
-                    f"profile: {where}: its folder does not exist; make it, or give another file "
-                    f"to --{option}"
+                    f"{self.verb}: {where}: its folder does not exist; make it, or give another "
+                    f"file to --{option}"
                 )
 
 
@@ -106,13 +107,13 @@ def emit(report: Any, to: Outputs, *more: str) -> None:
     )
 
 
-def save(where: str, text: str, option: str) -> None:
+def save(where: str, text: str, option: str, verb: str = "profile") -> None:
     """Write a file whole or not at all. Raises UsageError."""
     try:
         replace_file(where, text.encode())
     except OSError as error:
         raise UsageError(
-            f"profile: {where}: cannot be written ({error.strerror}); give another file to "
+            f"{verb}: {where}: cannot be written ({error.strerror}); give another file to "
             f"--{option}"
         ) from error
 

@@ -106,7 +106,7 @@ def run(job: Job, on_done: Callable[[], None] = lambda: None) -> Report:
     return replace(report, seconds=time.perf_counter() - started)
 
 
-def _batch(job: Job, backend: str) -> int:
+def batch_of(job: Job, backend: str) -> int:
     """Images per batch, where the user did not say."""
     if job.batch_size is not None:
         return job.batch_size
@@ -116,7 +116,7 @@ def _batch(job: Job, backend: str) -> int:
     return 1 << (wanted.bit_length() - 1)
 
 
-def _loader(
+def loader(
     job: Job,
     pipeline: Pipeline,
     backend: str,
@@ -130,15 +130,22 @@ def _loader(
     sampler = sampler or Endless(len(dataset))
     device = job.device if job.device == "cuda" else None
     return DataLoader(
-        dataset, _batch(job, backend), sampler=sampler, num_workers=job.workers or 0,
+        dataset, batch_of(job, backend), sampler=sampler, num_workers=job.workers or 0,
         drop_last=isinstance(sampler, Endless),
         backend=backend, device=device, pin_memory=job.rate is None, seek_index=seek,
         size_schedule=schedule,
-        mix=job.recipe.mix(_classes(pipeline)) if mixes else None,
+        mix=job.recipe.mix(classes(pipeline)) if mixes else None,
     )  # fmt: skip
 
 
-def _classes(pipeline: Pipeline) -> int:
+def sized_loader(job: Job, pipeline: Pipeline, backend: str, size: int) -> DataLoader[object]:
+    """The loader that a profile measures, with images of `size` px."""
+    schedule = job.recipe.size_schedule()
+    mode = schedule.mode if schedule else PerEpoch.mode
+    return loader(job, pipeline, backend, PerEpoch((size,), mode))
+
+
+def classes(pipeline: Pipeline) -> int:
     """Outputs of the model: ImageNet's, or more."""
     return max(1000, len(pipeline.source.classes))
 
@@ -146,7 +153,7 @@ def _classes(pipeline: Pipeline) -> int:
 def _step(job: Job, pipeline: Pipeline) -> EmulatedStep | RecipeStep:
     if job.rate is not None:
         return EmulatedStep(job.rate)
-    return RecipeStep(job.recipe, _classes(pipeline), model=job.model)
+    return RecipeStep(job.recipe, classes(pipeline), model=job.model)
 
 
 def _measure(
@@ -154,7 +161,7 @@ def _measure(
 ) -> Report:
     """The ladder and the stages; no remedies yet."""
     step = _step(job, pipeline)
-    ladder = Ladder(_loader(job, pipeline, backend), step)
+    ladder = Ladder(loader(job, pipeline, backend), step)
     rungs, costs, how = ladder.climb(budget, on_done), ladder.costs(), stages.COUNTED
     evidence, taken = ladder.why(budget, rungs, on_done), ladder.taken()
     store = ladder.stored.found()
@@ -165,7 +172,7 @@ def _measure(
     by_size = _by_size(job, pipeline, backend, step, budget, on_done)
     setting = Setting(
         job.recipe.name, public(job.data), len(pipeline.source), backend, (), job.workers,
-        _batch(job, backend), planned.out.height, planned.out.width, job.device,
+        batch_of(job, backend), planned.out.height, planned.out.width, job.device,
     )  # fmt: skip
     facts = StepFacts(step.kind, job.rate, job.rate_note or step.note)
     return Report(
@@ -185,12 +192,10 @@ def _by_size(
     on_done: Callable[[], None],
 ) -> tuple[sizes.AtSize, ...]:
     """Step and loader at the sizes that the recipe trains at; empty if there is only one."""
-    schedule, epochs = job.recipe.size_schedule(), job.recipe.size_per_epoch()
-    if schedule is None or len(set(epochs)) < 2:
+    epochs = job.recipe.size_per_epoch()
+    if len(set(epochs)) < 2:
         return ()
-
-    def make(size: int) -> DataLoader[object]:
-        return _loader(job, pipeline, backend, PerEpoch((size,), schedule.mode))
+    make = partial(sized_loader, job, pipeline, backend)
 
     def step_rate(size: int, batch: object) -> float:
         return step.rate_at(size / epochs[-1], batch, SIZE_STEP_S)
@@ -207,7 +212,7 @@ def _more(
         numbers = sweep.counts(usable_cores(), job.workers)
         by_workers = sweep.measure(
             numbers,
-            lambda workers: _loader(replace(job, workers=workers), pipeline, backend),
+            lambda workers: loader(replace(job, workers=workers), pipeline, backend),
             Budget(job.seconds, 0.0),
             on_done,
         )
@@ -216,10 +221,10 @@ def _more(
     if job.cuts:
         makers = cuts.of_pipeline(
             pipeline,
-            _batch(job, backend),
+            batch_of(job, backend),
             job.workers or 0,
-            lambda shorter: _loader(job, shorter, backend, mixes=False),
-            lambda: _loader(job, pipeline, backend),
+            lambda shorter: loader(job, shorter, backend, mixes=False),
+            lambda: loader(job, pipeline, backend),
         )
         report = replace(
             report,
@@ -242,15 +247,15 @@ def _with_remedies(
     on_done: Callable[[], None],
 ) -> Report:
     def make(alternative: Alternative) -> DataLoader[object]:
-        return _loader(job, replace(pipeline, ops=alternative.ops), alternative.backend)
+        return loader(job, replace(pipeline, ops=alternative.ops), alternative.backend)
 
     candidates = remedies.alternatives(pipeline, backend, job.device, asked=job.backend == "all")
     useful = (other for other in candidates if other.asked or report.verdict.label != GPU)
     plain = backend == NATIVE and report.verdict.label != GPU
-    indexing = (partial(_loader, job, pipeline, backend), remedies.SHORTER * budget.run, on_done)
+    indexing = (partial(loader, job, pipeline, backend), remedies.SHORTER * budget.run, on_done)
     first = indexed.price(pipeline.source, *indexing) if plain else ()
     priced, skipped, failed = remedies.price(
-        useful, lambda: _loader(job, pipeline, backend), make, budget, on_done
+        useful, lambda: loader(job, pipeline, backend), make, budget, on_done
     )
     if job.verify:
         priced = remedies.verify(

@@ -38,10 +38,13 @@ class AtSize:
         return 1 - self.training / self.step
 
 
-def chosen(epochs: Sequence[int]) -> dict[int, float]:
-    """Sizes to measure and their shares of the epochs, from each epoch's size in px; ascending."""
+def chosen(epochs: Sequence[int], most: int = MOST) -> dict[int, float]:
+    """Sizes to measure and their shares of the epochs, from each epoch's size in px; ascending.
+
+    most: sizes; 2 or more always hold the smallest and the largest.
+    """
     sizes = sorted(set(epochs))
-    count = min(MOST, len(sizes))
+    count = min(most, len(sizes))
     picks = [sizes[round(index * (len(sizes) - 1) / max(1, count - 1))] for index in range(count)]
     nearest = Counter(min(picks, key=lambda pick: abs(pick - size)) for size in epochs)
     return {pick: nearest[pick] / len(epochs) for pick in picks}

@@ -146,14 +146,14 @@ def test_a_backend_that_cannot_or_fails_ends_no_profile(run, photos, monkeypatch
     """One is not installed, one raises as other libraries do."""
     from fastload.profiler import job
 
-    real = job._loader
+    real = job.loader
 
     def loader(given, pipeline, backend, schedule=None, **more):
         if backend == "broken":
             raise RuntimeError("Critical error in pipeline:\nno memory")
         return real(given, pipeline, backend, schedule, **more)
 
-    monkeypatch.setattr(job, "_loader", loader)
+    monkeypatch.setattr(job, "loader", loader)
     monkeypatch.setitem(
         BACKENDS.own,
         "absent",

@@ -32,7 +32,7 @@ LAYERS = (
     ("loader", "mixes"),
     ("recipes",),
     ("profiler", "conversion", "demo_images", "sheets"),
-    ("parity",),
+    ("parity", "forecast"),
     ("extending",),
     ("cli",),
     ("__init__", "__main__"),

@@ -1,0 +1,110 @@
+"""`fastload plan`: what a whole training will take, in time and money, before it begins."""
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.text import Text
+
+from fastload.cli import attached, output
+from fastload.cli import plan_options as o
+from fastload.cli.verbs import Verb
+from fastload.errors import UsageError
+
+if TYPE_CHECKING:
+    from fastload.forecast.findings import Forecast
+    from fastload.forecast.machines import Machine
+
+HELP = (
+    "Forecast a whole training: its time, what it waits for, and its cost.\n\n"
+    "The loader is measured here, at sizes of the recipe's schedule. The step is measured on a "
+    "GPU, or taken from --assume, --step-rate or a file of machines. Prices are yours: nothing is "
+    "looked up."
+)
+DEFAULTS = {"recipe": "hot", "gpus": 1, "backend": "auto", "seconds": 40.0}
+
+
+def register(app: typer.Typer) -> None:
+    app.command("plan", cls=Verb, help=HELP)(plan)
+
+
+def plan(
+    recipe: o.Recipe = "hot",
+    data: o.Data = None,
+    epochs: o.Epochs = None,
+    images: o.Images = None,
+    machine: o.Machine = None,
+    assume: o.Assume = None,
+    step_rate: o.StepRate = None,
+    cpu_step: o.CpuStep = False,
+    gpus: o.Gpus = 1,
+    price: o.Price = None,
+    target: o.Target = None,
+    compare: o.Compare = None,
+    backend: o.Backend = "auto",
+    workers: o.Workers = None,
+    batch_size: o.BatchSize = None,
+    seconds: o.Seconds = 40.0,
+    model: o.Model = None,
+    json_to: output.JsonTo = None,
+    html: o.Html = None,
+) -> None:
+    """Measure, forecast, and print it."""
+    given: dict[str, Any] = {
+        "recipe": recipe, "data": data, "epochs": epochs, "images": images, "machine": machine,
+        "assume": assume, "step_rate": step_rate, "cpu_step": cpu_step, "gpus": gpus,
+        "price": price, "target": target, "compare": compare, "backend": backend,
+        "workers": workers, "batch_size": batch_size, "seconds": seconds, "model": model,
+    }  # fmt: skip
+    o.check(given)
+    outputs = attached.Outputs(json_to, html, verb="plan")
+    if data is None:
+        raise UsageError(
+            "plan: no data set given; give --data DIR, or run fastload demo, which makes one"
+        )
+    _print(_forecast(given), outputs)
+
+
+def _forecast(given: dict[str, Any]) -> "Forecast":
+    """Raises FastloadError."""
+    from fastload import recipes  # imports torch, which usage errors need not wait for
+    from fastload.forecast import compare, job, machines, published
+
+    price = None if given["price"] is None else machines.price(given["price"])
+    recipe, where = recipes.load(given["recipe"]), None
+    others: tuple[Machine, ...] = ()
+    if given["epochs"] is not None:
+        recipe = published.lasting(recipe, given["epochs"])
+    if given["compare"] == "machines":
+        others = machines.load(given["machine"])
+        where = others[0]
+    elif given["machine"] is not None:
+        where = machines.one(given["machine"])
+    taken = ("images", "assume", "step_rate", "cpu_step", "gpus", "target", "backend", "workers",
+             "batch_size", "seconds", "model")  # fmt: skip
+    asked = job.Job(
+        recipe, given["data"], machine=where, price=price,
+        command=o.command(given, DEFAULTS), **{name: given[name] for name in taken},
+    )  # fmt: skip
+    with output.progress("measuring", None, "runs") as advance:
+        found, bench = job.run(asked, advance), job.Bench(asked, advance)
+        return (
+            compare.compare(given["compare"], found, bench, others) if given["compare"] else found
+        )
+
+
+def _print(found: "Forecast", to: attached.Outputs) -> None:
+    from fastload.forecast import document, lines, page
+
+    if to.html:
+        attached.save(to.html, page.write(found), "html", "plan")
+    first, *rest = lines.lines(found)
+    cut = rest.index("")
+    shown: list[Any] = [
+        Text.assemble((first, "bold"), "\n", "\n".join(rest[:cut])),
+        "",
+        output.table(lines.EPOCHS, lines.epoch_rows(found)),
+    ]
+    if found.options:
+        shown += ["", output.table(lines.OPTIONS, lines.option_rows(found))]
+        shown += [Text("\n".join(lines.chosen(found)))]
+    output.emit(document.document(found), to.json, *shown, Text("\n".join(rest[cut:])))

@@ -1,0 +1,109 @@
+"""A forecast as JSON."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from fastload.forecast import model
+from fastload.forecast.bands import Range
+from fastload.forecast.findings import Forecast
+from fastload.forecast.options import Option
+from fastload.forecast.run import Run
+from fastload.measure import Sample
+from fastload.spec import Json
+
+SCHEMA = "fastload.plan/1"
+
+
+def document(found: Forecast) -> Json:
+    """Units stand in the names; null: not known."""
+    asked, run = found.asked, found.run
+    first, later = model.read_bytes(asked)
+    return {
+        "schema": SCHEMA,
+        "command": found.command,
+        "recipe": asked.recipe.name,
+        "recipe_hash": asked.recipe.hash,
+        "data": found.data,
+        "images_per_epoch": asked.images,
+        "bytes_per_image": asked.image_bytes,
+        "machine": {**vars(asked.machine), "measured_here": asked.here},
+        "seconds": _range(run.total),
+        "price_per_h": found.price,
+        "cost": _range(found.cost),
+        "top1": found.top1.top1 if found.top1 else None,
+        "top1_source": found.top1.source if found.top1 else None,
+        "target": found.target,
+        "busy": _range(run.busy),
+        "waiting": found.waiting,
+        "cores_needed": _range(found.cores),
+        "bytes_first_epoch": first,
+        "bytes_later_epoch": later,
+        "epochs": _epochs(run),
+        "what_if": {name: _range(other.total) for name, other in found.what_ifs.items()},
+        "compared": found.compared,
+        "options": [_option(one, found) for one in found.options],
+        "step": found.step_said,
+        "measured": _measured(found),
+        "extrapolated": list(found.extrapolated),
+        "not_included": list(found.left_out),
+        "machine_measured": found.facts,
+    }
+
+
+def _epochs(run: Run) -> list[Json]:
+    limits, waits = run.limits, run.waits
+    return [
+        {
+            "size_px": size,
+            "seconds": _range(run.seconds.at(epoch)),
+            "limit": limits[epoch],
+            "waits_s": {cause: float(each[epoch]) for cause, each in waits.items()},
+        }
+        for epoch, size in enumerate(run.sizes)
+    ]
+
+
+def _measured(found: Forecast) -> Json:
+    """Replicates, so that others can compute with them."""
+    measured = found.measured
+    return {
+        "backend": found.backend,
+        "workers": measured.workers,
+        "cores": measured.cores,
+        "batch_size": found.batch_size,
+        "loader_img_per_s": _rates(measured.loader),
+        "one_worker_img_per_s": list(measured.one_core.values) if measured.one_core else None,
+        "step_img_per_s": _rates(measured.step),
+        "training_img_per_s": _rates(measured.together),
+        "losses": list(measured.losses.values),
+        "start_s": list(measured.start.values),
+        "seconds": found.seconds,
+    }
+
+
+def _rates(measured: Mapping[int, Sample]) -> Json:
+    """Images/s by side in px."""
+    return {str(size): list(sample.values) for size, sample in measured.items()}
+
+
+def _option(one: Option, found: Forecast) -> Json:
+    return {
+        "name": one.name,
+        "seconds": _range(one.run.total) if one.run else None,
+        "cost": _range(one.cost),
+        "top1": one.top1,
+        "top1_source": one.source or None,
+        "busy": _range(one.run.busy) if one.run else None,
+        "cores_needed": _range(one.cores),
+        "on_front": one in found.front,
+        "cheapest": one == found.cheapest,
+        "note": one.note or None,
+    }
+
+
+def _range(value: Range | None) -> Any:
+    """null for what is not known, and for an end that no number is."""
+    if value is None:
+        return None
+    return {key: part if math.isfinite(part) else None for key, part in value.to_json().items()}

@@ -1,0 +1,52 @@
+"""Rates that were measured at some sizes become seconds per image at every size of a schedule."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from fastload.forecast.bands import Band
+from fastload.measure import Sample
+from fastload.spec import Floats
+
+LEAST = 0.02  # of the estimate: half the width of the narrowest interval
+# Two-sided 90 % quantiles of Student's t by degrees of freedom (any table of it)
+QUANTILES = ((1, 6.31), (2, 2.92), (3, 2.35), (4, 2.13), (6, 1.94), (10, 1.81), (20, 1.72))
+NORMAL = 1.64
+
+
+def spread(samples: Iterable[Sample]) -> float:
+    """Half the width of a 90 % interval for a further run, as a share of the estimate.
+
+    Each sample's replicates are compared with its own median, and all are pooled: the machine's
+    drift is the same for all of them.
+    """
+    deviations, freedom, count = 0.0, 0, 0
+    for sample in samples:
+        values = np.array(sample.values) / sample.median - 1
+        deviations += float((values**2).sum())
+        freedom += len(values) - 1
+        count = max(count, len(values))
+    if freedom < 1:
+        return LEAST
+    quantile = next((t for most, t in QUANTILES if freedom <= most), NORMAL)
+    return max(LEAST, quantile * float(np.sqrt(deviations / freedom * (1 + 1 / count))))
+
+
+def per_image(measured: Mapping[int, Sample], sizes: Sequence[int]) -> Band:
+    """Seconds per image, epoch by epoch, from images/s at some sizes.
+
+    Between two measured sizes the seconds lie on a line over the image's area. Outside of all
+    measured sizes the nearest one's are taken.
+
+    measured: by side in px; sizes: of each epoch, px.
+    """
+    known = sorted(measured)
+    areas = np.array([float(size) ** 2 for size in known])
+    seconds = np.array([1 / measured[size].median for size in known])
+    value: Floats = np.interp(np.array(sizes, np.float64) ** 2, areas, seconds)
+    return around(value, spread(measured.values()))
+
+
+def around(value: Floats, half: float) -> Band:
+    """A band of seconds: rates that are `half` higher or lower, as a share."""
+    return Band(value, value / (1 + half), value * (1 + half))
