@@ -4,20 +4,19 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from benchmarks import runs
-from benchmarks.builds import cli as builds
+from benchmarks import more_arguments, runs
 from benchmarks.conversion import convert
 from benchmarks.dali import backends as dali_backends
 from benchmarks.decoding.settings import Settings as DecodeSettings
 from benchmarks.ffcv import compare as ffcv
-from benchmarks.loaders import bucket_cli, limits, loader, overhead
+from benchmarks.loaders import limits, loader, overhead
+from benchmarks.more_arguments import add_data
 from benchmarks.peers import cli as peers
 from benchmarks.peers.formats import cli as formats
 from benchmarks.peers.remote import cli as remote
 from benchmarks.peers.remote import shuffles
 from benchmarks.rows import cli as rows
 from benchmarks.verdict import cli as verdict
-from benchmarks.web import cli as web
 
 if TYPE_CHECKING:  # what add_subparsers() returns has no public name
     Verbs = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -66,8 +65,6 @@ def add_on_stored_files(verbs: "Verbs", measuring: Parser) -> None:
     add_ffcv(verbs, measuring)
     add_storage(verbs, measuring)
     add_convert(verbs, measuring)
-    fetching = "a table of URLs to shards, from nginx: fastload against img2dataset"
-    web.add(verbs.add_parser("urls", parents=[measuring], help=fetching))
 
 
 def add_ffcv(verbs: "Verbs", measuring: Parser) -> None:
@@ -167,11 +164,9 @@ def add_judged(verbs: "Verbs", measuring: Parser) -> None:
     formats.add(verbs.add_parser("formats", help=in_place))
     mixed = "how well orders mix that read neighbours together, fastload's and its peers'"
     shuffles.add(verbs.add_parser("shuffle", help=mixed))
-    shaped = "batches by aspect-ratio buckets, against PyTorch's loader with them by hand"
-    bucket_cli.add(verbs.add_parser("buckets", parents=[measuring], help=shaped))
     many = "what an index of 1 to 1,000 million images costs, at open and in use"
     rows.add(verbs.add_parser("rows", help=many))
-    add_builds(verbs, measuring)
+    more_arguments.add(verbs, measuring)
     add_limits(
         verbs.add_parser(
             "limits",
@@ -185,23 +180,6 @@ def add_judged(verbs: "Verbs", measuring: Parser) -> None:
             help="the profiler's verdict on trainings whose limit is known; goes on where it was "
             "broken off",
         )
-    )
-
-
-def add_builds(verbs: "Verbs", measuring: Parser) -> None:
-    for name, add, what in (
-        ("wheel", builds.add_wheel, "a wheel against a build from source, for this Python"),
-        ("gil", builds.add_gil, "a free-threaded Python, with its GIL and without it"),
-    ):
-        verb = verbs.add_parser(name, parents=[measuring], help=what)
-        add_data(verb)
-        add(verb)
-
-
-def add_data(verb: Parser) -> None:
-    verb.add_argument("--data", help="folder of classes; without it, generated images")
-    verb.add_argument(
-        "--name", help="what to call the data in the results; default: the folder's name"
     )
 
 

@@ -26,7 +26,7 @@ TOPICS = (
     ),
     Topic(
         "Converted data: shards and their index", "SourceError",
-        ("sources/shard", "sources/arrow", "files/steps"),
+        ("sources/shard", "sources/arrow", "sources/checked_file", "files/steps"),
         "The data set was copied in part, is being written, was changed since, or comes from "
         "another version.",
         "Run `fastload verify`. It names the damaged files, and `fastload repair` mends them from "

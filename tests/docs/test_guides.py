@@ -13,6 +13,7 @@ import pytest
 WALKED = {
     "README.md",
     "energon.md",
+    "img2dataset.md",
     "litdata.md",
     "lmdb.md",
     "parquet.md",
