@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from fastload import cli
-from fastload.conversion import job
+from fastload.conversion import job, writers
 
 from .finished_helpers import run
 from .system_calls import CALLS, FORMATS, Nth, interrupt, out_of
@@ -165,7 +165,7 @@ def test_other_verbs_do_all_or_nothing(tools, small, tmp_path, monkeypatch, capf
 
 @pytest.mark.usefixtures("ctrl_c")
 def test_a_program_gets_its_ctrl_c_when_the_target_is_whole(small, tmp_path, monkeypatch):
-    real = job.writers.open_writer
+    real = writers.open_writer
 
     def writer(*arguments):
         made = real(*arguments)
@@ -178,7 +178,7 @@ def test_a_program_gets_its_ctrl_c_when_the_target_is_whole(small, tmp_path, mon
         made.commit = interrupting
         return made
 
-    monkeypatch.setattr(job.writers, "open_writer", writer)
+    monkeypatch.setattr(writers, "open_writer", writer)
     prepared = job.prepare(str(small), str(tmp_path / "out"), job.Options(workers=1))
     with pytest.raises(KeyboardInterrupt):
         job.run(prepared)

@@ -159,7 +159,6 @@ def test_what_is_not_covered_says_so():
     coding = "not covered: progressive, lossless, hierarchical or arithmetic coding"
     plain = Writer(16, 16, FACTORS["4:4:4"]).encode()
     cases = {
-        jpeg(scene(16, 16), progressive=True): coding,
         four: "not covered: 4 components",
         Writer(16, 16, FACTORS["4:4:4"], sof=0xC9).encode(): coding,
         Writer(16, 16, [(3, 1), (2, 1), (1, 1)]).encode(): "not covered: fractional sampling",

@@ -11,7 +11,8 @@ from tests.remote import s3
 from tests.remote.kill_writing import Checks
 
 
-@pytest.mark.parametrize("replacing", [False, pytest.param(True, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("replacing", [False, True])
 def test_killed_and_resumed(bucket, shards, program, replacing):
     """The last steps are those that make the data set readable."""
     checks, prefix = Checks(bucket, shards.parent, program), f"killed-{replacing}"

@@ -217,6 +217,7 @@ def test_uploads_that_nobody_completes_are_ended(bucket):
     assert unfinished.end(url, unreachable, ours) == unfinished.REMEDY
 
 
+@pytest.mark.long
 def test_the_command_line(bucket, shards, program, tmp_path):
     common = (
         "-m", "fastload", "convert", str(shards.parent / "images"),
