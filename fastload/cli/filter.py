@@ -40,10 +40,10 @@ def filter(
 
     if where is None and not unique:
         raise UsageError("filter: nothing says which samples stay; give --where or --unique")
-    index = subsets.open_index(source)
-    every = np.arange(len(index), dtype=np.int64)
-    rows = every if where is None else conditions.rows(index, where)
     with interruptible(AS_IT_WAS):
+        index = subsets.open_index(source)
+        every = np.arange(len(index), dtype=np.int64)
+        rows = every if where is None else conditions.rows(index, where)
         done = subsets.write(
             target,
             [subset_columns.Part(index, subsets.unique(index, rows) if unique else rows)],

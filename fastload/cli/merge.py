@@ -36,8 +36,10 @@ def merge(
             "result; give them"
         )
     *folders, target = sources
-    indexes = [subsets.open_index(source) for source in folders]
-    parts = [subset_columns.Part(index, np.arange(len(index), dtype=np.int64)) for index in indexes]
     with interruptible(AS_IT_WAS):
+        indexes = [subsets.open_index(source) for source in folders]
+        parts = [
+            subset_columns.Part(index, np.arange(len(index), dtype=np.int64)) for index in indexes
+        ]
         done = subsets.write(target, parts, overwrite=overwrite, committing=absorbed)
     say("merged", [done], json_to)

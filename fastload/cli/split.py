@@ -40,14 +40,14 @@ def split(
     from fastload.conversion.interrupts import absorbed
 
     shares = _shares(parts)
-    index = subsets.open_index(source)
-    chosen = subsets.drawn(index, list(shares.values()), seed, by_class=by_class)
-    subsets.check_filled(index, shares, chosen, by_class=by_class)
-    wanted = [
-        (os.path.join(target, name), [subset_columns.Part(index, rows)])
-        for name, rows in zip(shares, chosen, strict=True)
-    ]
     with interruptible(AS_IT_WAS):
+        index = subsets.open_index(source)
+        chosen = subsets.drawn(index, list(shares.values()), seed, by_class=by_class)
+        subsets.check_filled(index, shares, chosen, by_class=by_class)
+        wanted = [
+            (os.path.join(target, name), [subset_columns.Part(index, rows)])
+            for name, rows in zip(shares, chosen, strict=True)
+        ]
         done = subsets.write_all(wanted, overwrite=overwrite, inside=True, committing=absorbed)
     say("split", done, json_to)
 
