@@ -150,6 +150,9 @@ def test_what_the_cpu_refuses_is_flagged(tmp_path):
     crops[:, 4:6] = crops[:, 2:4]
     found, flags, reasons = on_gpu(job_of(tmp_path, payloads, indexes), crops, *SIZE)
     for n, (data, index, box) in enumerate(zip(payloads, indexes, boxes, strict=True)):
+        if _native.probe(data)[0] != _native.OK:  # Pillow's, by its markers
+            assert reasons[n] == "not to be decoded"
+            continue
         want, _ = _native.jpeg_region(data, box, index, "best")
         assert (want is None) == bool(reasons[n] or flags[n])
         if want is not None:
