@@ -23,6 +23,7 @@ class Build:
     environment: dict[str, str] = field(default_factory=dict)
     package: Path = CHECKOUT / "fastload"
     note: str = ""
+    flags: tuple[str, ...] = ()  # of Python
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def process(build: Build, case: Case, scratch: Path) -> Any:
     spec = {"loader": build.name, "output": case.work, "workers": 1, "work": case.work}
     return child(
         {**spec, **case.spec, **build.spec}, str(where / "cache"), "benchmarks.builds.child",
-        build.environment, str(where),
+        build.environment, str(where), build.flags,
     )  # fmt: skip
 
 

@@ -72,8 +72,11 @@ def run(
         here = Path(_native.__file__).resolve()
         builds = [
             Build(SOURCE, {"module": str(here)}, package=here.parent),
-            Build("wheel", {"module": module_of(package)}, {}, package, settings.wheel.name),
-        ]
+            Build(
+                "wheel", {"module": module_of(package)}, {}, package, settings.wheel.name,
+                flags=("-S",),  # no hook of an editable installation, which comes before any path
+            ),
+        ]  # fmt: skip
         return list(
             compared(
                 "wheel", builds, settings.cases(data), Path(scratch), settings.repetitions,

@@ -130,11 +130,12 @@ def child(
     module: str = "benchmarks.loaders.child",
     environment: dict[str, str] | None = None,
     folder: str | None = None,
+    flags: Sequence[str] = (),
 ) -> Iterator[Callable[[], float]]:
     """A process that runs one epoch per call, and sleeps between; cache: where it keeps the seek
-    indexes that it makes; folder: where it works, and looks for packages first.
+    indexes that it makes; folder: where it works, and looks for packages first; flags: of Python.
     """
-    command = [sys.executable, "-m", module, json.dumps(spec)]
+    command = [sys.executable, *flags, "-m", module, json.dumps(spec)]
     path = os.pathsep.join(
         os.path.abspath(entry) for entry in sys.path
     )  # the same fastload as here, wherever that is
