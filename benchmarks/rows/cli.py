@@ -51,7 +51,8 @@ def run(given: argparse.Namespace) -> None:
                 os.rename(small.index, big.index.with_name(small.index.name))
             results.append(_row(millions, big, small, given))
     if not given.no_save:
-        row.save(given.results / "rows.jsonl", results)
+        name = "rows" if given.of == "mds" else f"rows_{given.of}"  # a table of its own
+        row.save(given.results / f"{name}.jsonl", results)
     print("\n".join(map(row.line, results)) if given.json else table.every(results))
 
 

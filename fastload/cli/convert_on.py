@@ -94,7 +94,7 @@ def emit_workers(spread: "Spread", json_to: str | None) -> None:
         log.print(f"{len(workers) - SHOWN} workers more, all of them faster", markup=False)
     if spread.doubled or spread.again:
         log.print(
-            f"{spread.doubled} parts of slow workers were given to a second one; {spread.again} "
-            "were made again",
+            f"given to a second worker, as the first was slow: {spread.doubled}; made again: "
+            f"{spread.again}",
             markup=False,
         )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -63,11 +64,11 @@ def needed_cores(asked: Question, measured: Measured) -> Range | None:
 
     value: by the estimate; low and high: at best, and to be safe.
     """
-    found = [
-        _fewest(lambda cores, end=end: getattr(_with_cores(asked, measured, cores).busy, end))  # type: ignore[misc]
-        for end in ("value", "high", "low")
-    ]
-    value, low, high = found
+
+    def busy(end: str, cores: int) -> float:
+        return float(getattr(_with_cores(asked, measured, cores).busy, end))
+
+    value, low, high = (_fewest(partial(busy, end)) for end in ("value", "high", "low"))
     if value is None:
         return None
     return Range(value, low if low is not None else value, high if high is not None else np.inf)

@@ -34,7 +34,8 @@ class _Known:
     @property
     def expired(self) -> bool:
         """Whether a storage was over it, and is no more."""
-        return self.storage is not None and bool(self.storage.expired())  # type: ignore[no-untyped-call]
+        storage: Any = self.storage  # torch declares no types of it
+        return storage is not None and bool(storage.expired())
 
 
 class Receiver:

@@ -202,6 +202,7 @@ def begin(segments: Segments) -> None:
     """In a worker process: PyTorch's shared memory is the segments', for good."""
     kind: Any = torch.UntypedStorage
     stock = kind._new_shared
+    stock_reduced: Any = reductions.reduce_storage
 
     def new_shared(cls: Any, size: int, *, device: Any = "cpu") -> torch.UntypedStorage:
         storage = segments.storage(size) if torch.device(device).type == "cpu" else None
@@ -209,7 +210,7 @@ def begin(segments: Segments) -> None:
         return out
 
     def reduced(storage: torch.UntypedStorage) -> Any:
-        return segments.sent(storage) or reductions.reduce_storage(storage)  # type: ignore[no-untyped-call]
+        return segments.sent(storage) or stock_reduced(storage)
 
     kind._new_shared = classmethod(new_shared)
     ForkingPickler.register(torch.UntypedStorage, reduced)

@@ -3,6 +3,8 @@
 import socket
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -39,7 +41,8 @@ class Maker:
     def __init__(self, recipe: Recipe) -> None:
         self.recipe, self.stop = recipe, Stop()
         self.lock = threading.Lock()
-        self.done: Json = {}
+        self.number = fleet.NOBODY
+        self.done: Json = {}  # of that unit, since it was last said
 
     def host(self) -> str:
         opened(self.recipe)  # which may take minutes, and is no part of a unit
@@ -47,7 +50,7 @@ class Maker:
 
     def make(self, order: Order) -> Json:
         """An event: what became of a unit."""
-        self.stop = Stop()
+        self.stop, self.number = Stop(), order.number
         said = made(self.recipe, order, self._sign, self.stop)
         with self.lock:
             rest, self.done = self.done, {}
@@ -64,7 +67,7 @@ class Maker:
         time.sleep(seconds)
         with self.lock:
             said, self.done = self.done, {}
-        return said
+        return said and {"number": self.number, **said}
 
     def give_up(self) -> None:
         self.stop.ask()
@@ -135,18 +138,38 @@ class Ray:
     def give(self, worker: str, order: Order) -> None:
         actor = self.actors[worker]
         actor.number = order.number
-        actor.asked = actor.handle.make.remote(order)
-        actor.look = actor.handle.look.remote(LOOK)
+        with self._connected():
+            actor.asked = actor.handle.make.remote(order)
+            if actor.look is None:  # one at a time: more would take all threads of the actor
+                actor.look = actor.handle.look.remote(LOOK)
 
     def stop(self, worker: str) -> None:
         if actor := self.actors.get(worker):
-            actor.handle.give_up.remote()
+            with self._connected():
+                actor.handle.give_up.remote()
 
     def end(self, worker: str) -> None:
-        self._remove(self.actors[worker])
-        self._start()
+        with self._connected():
+            self._remove(self.actors[worker])
+            self._start()
 
     def wait(self, seconds: float) -> list[Event]:
+        with self._connected():
+            return self._events(seconds)
+
+    @contextmanager
+    def _connected(self) -> Iterator[None]:
+        """Raises ConversionError where the cluster has gone, whose head was killed perhaps."""
+        try:
+            yield
+        except ConnectionError as error:
+            text = " ".join(str(error).split())
+            raise ConversionError(
+                f"--on {self.address or 'ray'}: the cluster has gone ({text[:200]}); what is done "
+                "is kept: go on with --resume, on another cluster or on this one"
+            ) from error
+
+    def _events(self, seconds: float) -> list[Event]:
         of = {
             ref: actor
             for actor in self.actors.values()
@@ -160,7 +183,8 @@ class Ray:
         if not ready:
             ready, _ = self.ray.wait(list(of), num_returns=1, timeout=seconds)
         events = list[Event]()
-        for ref in ready:
+        looks = {actor.look for actor in self.actors.values()}
+        for ref in sorted(ready, key=lambda ref: ref not in looks):  # first what was done before
             if of[ref].name in self.actors:  # else it has ended meanwhile
                 events += self._said(of[ref], ref)
         return events
@@ -170,11 +194,11 @@ class Ray:
             said = self.ray.get(ref)
         except self.ray.exceptions.RayError as error:
             return [self._ended(actor, error)]
-        if ref is actor.look:
+        if ref == actor.look:  # of a client, it is another object
             actor.look = None
             if actor.asked is not None:
                 actor.look = actor.handle.look.remote(LOOK)
-            return [Event(fleet.SIGN, actor.name, actor.number, said)] if said else []
+            return [Event(fleet.SIGN, actor.name, said.pop("number"), said)] if said else []
         actor.asked = None
         if not actor.ready:
             return [self._joined(actor, said)]
@@ -207,9 +231,10 @@ class Ray:
         self.ray.kill(actor.handle, no_restart=True)
 
     def close(self) -> None:
-        if self.ray.is_initialized():
-            for actor in list(self.actors.values()):
-                self._remove(actor)
-            if self.ours:
-                self.ray.shutdown()
+        with suppress(ConnectionError):  # it has gone, and its actors with it
+            if self.ray.is_initialized():
+                for actor in list(self.actors.values()):
+                    self._remove(actor)
+                if self.ours:
+                    self.ray.shutdown()
         self.actors.clear()
