@@ -6,7 +6,9 @@ Every image is made here or in the test itself; none is square unless a test say
 import importlib
 import importlib.abc
 import io
+import itertools
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -75,6 +77,7 @@ LONG = (
     "life/test_life.py", "conversion/test_crash.py", "conversion/test_formats_crash.py",
     "backends/test_custom.py",
 )  # fmt: skip
+FOLDERS = itertools.count()  # numbers of those that tests have had
 SIZES = ((37, 53), (64, 48), (21, 90), (70, 33), (45, 45))  # height, width; px
 
 
@@ -143,11 +146,33 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return WorkStealingScheduling(config, log) if config.getoption("dist") == "load" else None
 
 
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """As pytest's, which reads the names of all folders that thousands of tests before this one
+    have had.
+    """
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    return tmp_path_factory.mktemp(f"{name}{next(FOLDERS)}", numbered=False)
+
+
+@pytest.fixture(scope="session")
+def caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Paths of folders that are not there."""
+    root = tmp_path_factory.mktemp("caches")
+    return (root / str(number) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The user's cache, where loaders collect seek indexes: each test has its own."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return tmp_path / "cache"
+def cache(
+    request: pytest.FixtureRequest, caches: Iterator[Path], monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """The user's cache, where loaders collect seek indexes: each test has its own, in its folder
+    if it has one.
+    """
+    has_folder = "tmp_path" in request.fixturenames
+    path = request.getfixturevalue("tmp_path") / "cache" if has_folder else next(caches)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(path))
+    return path
 
 
 @pytest.fixture

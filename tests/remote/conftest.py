@@ -27,6 +27,18 @@ def shards(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root / "shards"
 
 
+@pytest.fixture
+def images(shards: Path) -> str:
+    """The folder of the images of `shards`."""
+    return str(shards.parent / "images")
+
+
+@pytest.fixture
+def prefix(request: pytest.FixtureRequest) -> str:
+    """A prefix of the bucket for this test only."""
+    return f"{request.node.name.replace('[', '-').rstrip(']')}/some set"
+
+
 @pytest.fixture(autouse=True)
 def needs_obstore() -> None:
     pytest.importorskip("obstore", reason="obstore is not installed (pip install obstore)")
