@@ -3,10 +3,12 @@
 Every image is made here or in the test itself; none is square unless a test says so.
 """
 
+import gc
 import importlib
 import importlib.abc
 import io
 import itertools
+import multiprocessing
 import os
 import re
 import signal
@@ -30,6 +32,10 @@ from PIL import Image
 import fastload
 from fastload.system.machine import usable_cores
 from tests.zygote import Zygote
+
+# Workers that are no forks of the tests: torch is there already, as it takes seconds to import, and
+# fastload is not, so they come to it as those do that are spawned.
+multiprocessing.set_forkserver_preload(["torch", "torchvision"])
 
 # A busy machine takes longer for an example, and a suite says the same twice.
 hypothesis.settings.register_profile("suite", deadline=None, derandomize=True)
@@ -126,6 +132,14 @@ def pytest_report_header() -> list[str]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     place = {TREE / "tests" / name: number for number, name in enumerate(LONG)}
     items.sort(key=lambda item: place.get(item.path, len(LONG)))
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays: neither this process nor its forks look through it
+    again for what may go.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -252,6 +252,8 @@ if __name__ == "__main__":
             ImportError, RuntimeError
         ):  # without torchvision its tests skip; or its wheel does not fit this torch
             importlib.import_module(name)
+    for verb in sys.modules["fastload.cli"].VERBS:
+        importlib.import_module(f"fastload.cli.{verb}")
     request = serve()
     resource.setrlimit(resource.RLIMIT_CPU, (MOST_CPU, resource.RLIM_INFINITY))
     surround(request)

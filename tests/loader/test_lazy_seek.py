@@ -140,7 +140,8 @@ def test_worker_processes_share_them(paths, start):
     assert len(rows()) == COUNT
     again, found = epochs(fastload.DataLoader(Mine(paths), 2, **options), 1)
     assert found == [COUNT]
-    theirs = epochs(DataLoader(Mine(paths), 2, **options), 1)[0]
+    stock = {**options, "multiprocessing_context": "fork"}  # a spawned one takes seconds to begin
+    theirs = epochs(DataLoader(Mine(paths), 2, **stock), 1)[0]
     assert same(ours + again, theirs * 2)
 
 

@@ -55,10 +55,17 @@ def web(shards: Path) -> Iterator[Web]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def endpoint() -> Iterator[str]:
+    """Of an S3 server: it takes seconds to begin."""
+    with s3.answering() as address:
+        yield address
+
+
 @pytest.fixture(scope="module")
-def bucket() -> Iterator[Bucket]:
-    with s3.serving() as one:
-        yield one
+def bucket(endpoint: str) -> Bucket:
+    """Each file of tests begins with an empty one."""
+    return s3.emptied(endpoint)
 
 
 def batches(
