@@ -3,6 +3,7 @@
 import io
 
 import numpy as np
+import pytest
 import torch
 from PIL import Image
 from torch.utils.data import DataLoader
@@ -56,6 +57,13 @@ CHAINS = {
     ),
     "grey": ([*HEAD, Own(), transforms.Grayscale(3), *END], NAMES),
 }
+
+# That workers run what the tests' own process runs does not depend on the chain: some say it in
+# the suite, the others in the long set.
+IN_WORKERS = ("end", "arrays", "erasing")
+CASES = [(name, 0) for name in CHAINS] + [
+    pytest.param(name, 2, marks=() if name in IN_WORKERS else pytest.mark.long) for name in CHAINS
+]
 
 
 def chain(name):

@@ -15,6 +15,7 @@ from fastload import _native
 from fastload.image.lazy import SUPPORTED
 from fastload.loader import composing
 from tests.loader.ending_chains import (
+    CASES,
     CHAINS,
     END,
     HEAD,
@@ -72,8 +73,7 @@ def folder(tmp_path):
     return images(tmp_path)
 
 
-@pytest.mark.parametrize("workers", [0, 2])
-@pytest.mark.parametrize("name", CHAINS)
+@pytest.mark.parametrize(("name", "workers"), CASES)
 def test_batches_are_the_stock_loaders(folder, name, workers):
     data = Boxes(folder, chain(name))
     assert composing.names(data) == CHAINS[name][1]
