@@ -33,10 +33,6 @@ import fastload
 from fastload.system.machine import usable_cores
 from tests.zygote import Zygote
 
-# Workers that are no forks of the tests: torch is there already, as it takes seconds to import, and
-# fastload is not, so they come to it as those do that are spawned.
-multiprocessing.set_forkserver_preload(["torch", "torchvision"])
-
 # A busy machine takes longer for an example, and a suite says the same twice.
 hypothesis.settings.register_profile("suite", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("suite")
@@ -74,6 +70,10 @@ except (ImportError, RuntimeError) as error:
     for name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
         del sys.modules[name]
     sys.meta_path.insert(0, _NoTorchvision(error))
+
+# Workers that are no forks of the tests: torch is there already, as it takes seconds to import, and
+# fastload is not, so they come to it as those do that are spawned.
+multiprocessing.set_forkserver_preload([n for n in ("torch", "torchvision") if n in sys.modules])
 
 # Files with the longest tests (--durations=50 tells them): they begin first, so that nobody waits
 # for one at the end.
