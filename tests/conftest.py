@@ -3,10 +3,14 @@
 Every image is made here or in the test itself; none is square unless a test says so.
 """
 
+import gc
 import importlib
 import importlib.abc
 import io
+import itertools
+import multiprocessing
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -67,6 +71,10 @@ except (ImportError, RuntimeError) as error:
         del sys.modules[name]
     sys.meta_path.insert(0, _NoTorchvision(error))
 
+# Workers that are no forks of the tests: torch is there already, as it takes seconds to import, and
+# fastload is not, so they come to it as those do that are spawned.
+multiprocessing.set_forkserver_preload([n for n in ("torch", "torchvision") if n in sys.modules])
+
 # Files with the longest tests (--durations=50 tells them): they begin first, so that nobody waits
 # for one at the end.
 LONG = (
@@ -75,6 +83,7 @@ LONG = (
     "life/test_life.py", "conversion/test_crash.py", "conversion/test_formats_crash.py",
     "backends/test_custom.py",
 )  # fmt: skip
+FOLDERS = itertools.count()  # numbers of those that tests have had
 SIZES = ((37, 53), (64, 48), (21, 90), (70, 33), (45, 45))  # height, width; px
 
 
@@ -125,6 +134,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: place.get(item.path, len(LONG)))
 
 
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays: neither this process nor its forks look through it
+    again for what may go.
+    """
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """`-n auto`: one more than cores, because tests of programs and loaders wait a third of the
@@ -143,11 +160,33 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return WorkStealingScheduling(config, log) if config.getoption("dist") == "load" else None
 
 
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """As pytest's, which reads the names of all folders that thousands of tests before this one
+    have had.
+    """
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    return tmp_path_factory.mktemp(f"{name}{next(FOLDERS)}", numbered=False)
+
+
+@pytest.fixture(scope="session")
+def caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Paths of folders that are not there."""
+    root = tmp_path_factory.mktemp("caches")
+    return (root / str(number) for number in itertools.count())
+
+
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The user's cache, where loaders collect seek indexes: each test has its own."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return tmp_path / "cache"
+def cache(
+    request: pytest.FixtureRequest, caches: Iterator[Path], monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """The user's cache, where loaders collect seek indexes: each test has its own, in its folder
+    if it has one.
+    """
+    has_folder = "tmp_path" in request.fixturenames
+    path = request.getfixturevalue("tmp_path") / "cache" if has_folder else next(caches)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(path))
+    return path
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ variables that libraries read when they are loaded) is no program for this.
 """
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -252,6 +253,10 @@ if __name__ == "__main__":
             ImportError, RuntimeError
         ):  # without torchvision its tests skip; or its wheel does not fit this torch
             importlib.import_module(name)
+    for verb in sys.modules["fastload.cli"].VERBS:
+        importlib.import_module(f"fastload.cli.{verb}")
+    gc.collect()
+    gc.freeze()  # at their ends programs need not look through all that was imported, a second each
     request = serve()
     resource.setrlimit(resource.RLIMIT_CPU, (MOST_CPU, resource.RLIM_INFINITY))
     surround(request)

@@ -16,20 +16,19 @@ import tempfile
 import threading
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from PIL import Image
 
 from benchmarks.conversion.simulate import Assumed, Simulation
 from fastload.conversion import job
-from fastload.conversion.cluster import worker
 from fastload.conversion.cluster.fleet import Order
-from fastload.conversion.cluster.processes import Child, Processes
+from tests.conversion.fleet_helpers import fleet
 
 WORKERS, IMAGES, SHARD = 8, 600, 10_000  # bytes of a shard: about 120 units
 SLEEP, SLOWER = 0.5, 10.0  # s of a unit; how much slower worker 0 is
-KILLED_AT = 2.0  # s after the start: worker 1 dies
+KILLED_AT = 2.0  # s after its first unit began: worker 1 dies
+DYING: list[threading.Timer] = []  # in worker 1: what ends it
 
 
 def write_images(folder: Path, count: int) -> None:
@@ -43,34 +42,14 @@ def write_images(folder: Path, count: int) -> None:
         path.write_bytes(out.getvalue())
 
 
-def forked(name: str) -> Child:
-    """A worker that sleeps before each unit; a fork, since a new Python takes seconds."""
-    down, up = os.pipe(), os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            os.close(down[1])
-            os.close(up[0])
-            _sleep_before_units(name)
-            worker.Worker(os.fdopen(down[0], "rb"), os.fdopen(up[1], "wb")).run()
-        finally:
-            os._exit(1)
-    os.close(down[0])
-    os.close(up[1])
-    to, of = os.fdopen(down[1], "wb"), os.fdopen(up[0], "rb")
-    return Child(name, pid, to, of, lambda: os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
-
-
-def _sleep_before_units(name: str) -> None:
-    if name == "1":
-        threading.Timer(KILLED_AT, os.kill, (os.getpid(), signal.SIGKILL)).start()
-    real = worker.made
-
-    def made(recipe: Any, order: Order, *rest: Any) -> Any:
-        time.sleep(SLEEP * (SLOWER if name == "0" else 1))
-        return real(recipe, order, *rest)
-
-    worker.made = made
+def sleeping(name: str, order: Order | None) -> None:
+    """What a worker does before each unit; without one, after it."""
+    if order is None:
+        return
+    if name == "1" and not DYING:
+        DYING.append(threading.Timer(KILLED_AT, os.kill, (os.getpid(), signal.SIGKILL)))
+        DYING[0].start()
+    time.sleep(SLEEP * (SLOWER if name == "0" else 1))
 
 
 def prepared(root: Path, name: str) -> job.Job:
@@ -88,7 +67,7 @@ def alone(root: Path) -> tuple[int, float]:
 def real(root: Path, name: str) -> float:
     """How long the fleet takes for all units, in s."""
     begin = time.perf_counter()
-    job.run(prepared(root, name), on=job.On(Processes(WORKERS, forked)))
+    job.run(prepared(root, name), on=job.On(fleet(WORKERS, sleeping)))
     return time.perf_counter() - begin
 
 

@@ -9,8 +9,8 @@ from fastload.cli import VERBS
 HEAVY = ("torchvision", "timm", "pyarrow", "nvidia.dali", "ffcv", "cv2", "matplotlib")
 
 
-def test_help_names_every_verb(fresh_command):
-    done = fresh_command("-m", "fastload", "--help")
+def test_help_names_every_verb(command):
+    done = command("-m", "fastload", "--help")
     assert done.returncode == 0
     assert all(verb in done.stdout for verb in VERBS)
 

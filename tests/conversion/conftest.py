@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from fastload import cli
 from fastload.conversion import beton_writer, job
 from fastload.conversion.readers import ANYTHING, Choice, open_reader, records
 from fastload.files.below import DirEntry, opened
@@ -168,6 +169,33 @@ def in_memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="fastload-test-", dir=memory) as folder:
         yield Path(folder)
+
+
+@pytest.fixture
+def command_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Callable[..., tuple[int, str, str]]]:
+    """command_line(VERB, …)(ARGUMENT, …): a command in this process, of these verbs only.
+
+    Its exit code, stdout and stderr.
+    """
+
+    def of(*verbs: str) -> Callable[..., tuple[int, str, str]]:
+        monkeypatch.setattr(cli, "VERBS", verbs)
+
+        def run(*arguments: object) -> tuple[int, str, str]:
+            monkeypatch.setattr("sys.argv", ["fastload", *map(str, arguments)])
+            try:
+                cli.main()
+                code = 0
+            except SystemExit as end:
+                code = int(end.code or 0)
+            said = capsys.readouterr()
+            return code, said.out, said.err
+
+        return run
+
+    return of
 
 
 @pytest.fixture

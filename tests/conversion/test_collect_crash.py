@@ -56,13 +56,13 @@ def test_killed_in_the_middle_of_an_epoch(tools, data, workers):
     assert sorted(os.listdir(cache_of(data))) == MERGED
 
 
-@pytest.mark.long
-def test_killed_at_every_call_of_a_merge(tools, data, monkeypatch):
-    """What is stored only grows, the next run finds all of it, and nothing stays that nobody
-    reads.
+def stored_after_every_kill(tools, data, monkeypatch, most):
+    """Numbers of indexes that are stored when an epoch that merges is killed before each of its
+    system calls in turn; `most`: at its end.
+
+    The next run finds all images, and nothing stays that nobody reads.
     """
     want = pixels(make(data, "off"))
-    assert tools.in_child(lambda: len(pixels(make(data)))) == 6
     before = shutil.copytree(cache_of(data), f"{cache_of(data)}-before")
     seen = set()
     for k in itertools.count(1):
@@ -76,43 +76,31 @@ def test_killed_at_every_call_of_a_merge(tools, data, monkeypatch):
 
         said = tools.in_child(work)
         seen.add(stored(data))
-        assert epochs(data, 1) == (want, 24, 0)
+        assert epochs(data, 1) == (want, most, 0)
         assert sorted(os.listdir(cache_of(data))) == MERGED
         assert verify.verify(verify.prepare(str(data)), 1).damages == ()
-        if said == 24:
-            break
+        if said == most:
+            return seen
         assert said == -signal.SIGKILL
-    assert seen == {0, 24}
+    raise AssertionError
+
+
+@pytest.mark.long
+def test_killed_at_every_call_of_a_merge(tools, data, monkeypatch):
+    """What is stored only grows."""
+    assert tools.in_child(lambda: len(pixels(make(data)))) == 6
+    assert stored_after_every_kill(tools, data, monkeypatch, 24) == {0, 24}
 
 
 @pytest.mark.long
 def test_killed_at_every_call_of_a_second_merge(tools, data, monkeypatch):
+    """The old index holds until the new one is there."""
     extra = {f"c/{n}.jpg": tools.encode(30 + n, 33, n, quality=70) for n in range(12)}
     assert tools.in_child(lambda: epochs(data, 2)[1]) == 24
     tools.write_tree(data, extra)
-    want = pixels(make(data, "off"))
     assert tools.in_child(lambda: len(pixels(make(data)))) == 9
-    before = shutil.copytree(cache_of(data), f"{cache_of(data)}-before")
-    assert len(os.listdir(before)) == 4
-    seen = set()
-    for k in itertools.count(1):
-        shutil.rmtree(cache_of(data))
-        shutil.copytree(before, cache_of(data))
-
-        def work(k=k):
-            with monkeypatch.context() as patch:
-                tools.kill_at(patch, k)
-                return epochs(data, 1)[1]
-
-        said = tools.in_child(work)
-        seen.add(stored(data))
-        assert epochs(data, 1) == (want, 36, 0)
-        assert sorted(os.listdir(cache_of(data))) == MERGED
-        assert verify.verify(verify.prepare(str(data)), 1).damages == ()
-        if said == 36:
-            break
-        assert said == -signal.SIGKILL
-    assert seen == {24, 36}  # the old index holds until the new one is there
+    assert len(os.listdir(cache_of(data))) == 4
+    assert stored_after_every_kill(tools, data, monkeypatch, 36) == {24, 36}
 
 
 def test_processes_at_once(tools, data):

@@ -19,22 +19,11 @@ def tmp_path(in_memory):
 
 
 @pytest.fixture
-def fastload(monkeypatch, capsys):
+def fastload(monkeypatch, command_line):
     """Run a command, its workers forks: exit code, stdout, stderr."""
-    monkeypatch.setattr(cli, "VERBS", ("convert",))
     monkeypatch.setattr(engines, "fleet_of", lambda *_: fleet(2, die(1, "0")))
-
-    def run(*arguments):
-        monkeypatch.setattr("sys.argv", ["fastload", "convert", *map(str, arguments)])
-        try:
-            cli.main()
-            code = 0
-        except SystemExit as end:
-            code = end.code or 0
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return run
+    run = command_line("convert")
+    return lambda *arguments: run("convert", *arguments)
 
 
 def test_the_summary_has_a_row_for_each_worker(fastload, small, tmp_path):

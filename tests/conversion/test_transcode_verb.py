@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from fastload import cli
 from fastload.conversion import inspect
 
 from .transcode_helpers import WANT, payloads, write_mixed
@@ -17,21 +16,9 @@ def mixed(tools, tmp_path):
 
 
 @pytest.fixture
-def command(monkeypatch, capsys):
+def command(command_line):
     """Run a command: exit code, stdout, stderr."""
-    monkeypatch.setattr(cli, "VERBS", ("convert", "inspect"))
-
-    def run(*arguments):
-        monkeypatch.setattr("sys.argv", ["fastload", *map(str, arguments)])
-        try:
-            cli.main()
-            code = 0
-        except SystemExit as end:
-            code = end.code or 0
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return run
+    return command_line("convert", "inspect")
 
 
 def row(out, name):

@@ -6,26 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from fastload import cli
 from fastload.conversion import inspect
 
 
 @pytest.fixture
-def fastload(monkeypatch, capsys):
+def fastload(command_line):
     """Run a command: exit code, stdout, stderr."""
-    monkeypatch.setattr(cli, "VERBS", ("convert", "index", "inspect", "verify"))
-
-    def run(*arguments):
-        monkeypatch.setattr("sys.argv", ["fastload", *map(str, arguments)])
-        try:
-            cli.main()
-            code = 0
-        except SystemExit as end:
-            code = end.code or 0
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return run
+    return command_line("convert", "index", "inspect", "verify")
 
 
 def test_convert_inspect_verify(fastload, small, tmp_path):

@@ -4,7 +4,6 @@ import itertools
 import json
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from fastload.forecast.findings import stretches
 from fastload.forecast.options import Option
 from tests.forecast import made
 from tests.forecast.test_model import simple
+from tests.tags import Tags
 
 DOCS = Path(__file__).parents[2] / "docs"
 FOUND = made.forecast(made.question(180, cores=22), target=0.78)
@@ -109,23 +109,6 @@ def test_the_document_is_json_with_every_epoch():
     assert written["cost"]["value"] == pytest.approx(32.77 * total / 3600)
     assert sum(one["cheapest"] for one in written["options"]) == 1
     assert written["measured"]["loader_img_per_s"]["99"] == [4950.0, 5000.0, 5050.0]
-
-
-class Tags(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.seen, self.open = [], []
-
-    def handle_starttag(self, tag, attrs):
-        self.seen.append((tag, dict(attrs)))
-        if tag != "meta":
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.seen.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
 
 
 @pytest.fixture(scope="module")

@@ -39,12 +39,13 @@ def test_seeds_are_data_sets(tmp_path, target):
     assert texts
 
 
+@pytest.mark.parametrize("rounds", [8, pytest.param(25, marks=pytest.mark.long)])
 @pytest.mark.parametrize("target", spans.TARGETS)
-def test_damaged_seeds(tmp_path, target, monkeypatch):
+def test_damaged_seeds(tmp_path, target, rounds, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))  # one target sets its own
     random = np.random.default_rng(7)
     for seed in seeds(tmp_path, target):
-        for _ in range(25):
+        for _ in range(rounds):
             damaged = bytearray(seed)
             for at in random.integers(0, len(seed), 2).tolist():
                 damaged[at] = int(random.choice([0, 1, 127, 128, 255]))

@@ -9,6 +9,7 @@ reads one JSON object per line, and answers each with the program's process numb
 """
 
 import faulthandler
+import gc
 import json
 import os
 import signal
@@ -110,4 +111,6 @@ def forks() -> dict[str, Any]:
 if __name__ == "__main__":
     torch.set_num_threads(1)
     _ = fastload.DataLoader, fastload.open  # imported when they are asked for: once is enough
+    gc.collect()
+    gc.freeze()  # programs need not look through what was imported when they end
     run(forks())

@@ -15,6 +15,7 @@ from fastload import _native
 from fastload.image.lazy import SUPPORTED
 from fastload.loader import composing
 from tests.loader.ending_chains import (
+    CASES,
     CHAINS,
     END,
     HEAD,
@@ -72,8 +73,7 @@ def folder(tmp_path):
     return images(tmp_path)
 
 
-@pytest.mark.parametrize("workers", [0, 2])
-@pytest.mark.parametrize("name", CHAINS)
+@pytest.mark.parametrize(("name", "workers"), CASES)
 def test_batches_are_the_stock_loaders(folder, name, workers):
     data = Boxes(folder, chain(name))
     assert composing.names(data) == CHAINS[name][1]
@@ -82,12 +82,13 @@ def test_batches_are_the_stock_loaders(folder, name, workers):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("start", ["fork", "spawn", "forkserver"])
+@pytest.mark.parametrize("start", ["fork", "forkserver"])
 def test_they_run_natively_in_workers(folder, start):
     data = Counted(folder, v2.Compose([v2.RandomResizedCrop((40, 56)), Own(), *V2]))
     seen = []
     for kind in (fastload.DataLoader, DataLoader):
-        loader = kind(data, 4, shuffle=True, num_workers=2, multiprocessing_context=start)
+        how = start if kind is fastload.DataLoader else "fork"  # the fastest to begin
+        loader = kind(data, 4, shuffle=True, num_workers=2, multiprocessing_context=how)
         seen.append(batches(loader))
     for (image, stored), (other, none) in zip(*seen, strict=True):
         assert torch.equal(image, other)

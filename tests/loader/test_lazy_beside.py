@@ -120,7 +120,7 @@ def test_off_is_off(indexed, decodes):
     assert decodes == [(False, False)] * COUNT
 
 
-@pytest.mark.parametrize("start", ["fork", "spawn"])
+@pytest.mark.parametrize("start", ["fork", "forkserver"])
 def test_worker_processes_find_them(indexed, start):
     check(Plain(files(indexed)), num_workers=2, multiprocessing_context=start)
     assert rows() == {}

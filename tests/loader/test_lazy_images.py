@@ -123,8 +123,9 @@ def test_batches_are_the_stock_loaders(paths, name, workers):
 @pytest.mark.parametrize("context", ["spawn", "forkserver"])
 def test_workers_that_are_not_forked(paths, context):
     data = Mine(paths, CHAINS["train"])
-    options = {"batch_size": 6, "num_workers": 1, "multiprocessing_context": context}
-    assert same(batches(fastload.DataLoader(data, **options)), batches(DataLoader(data, **options)))
+    options = {"batch_size": 6, "num_workers": 1}
+    ours = fastload.DataLoader(data, multiprocessing_context=context, **options)
+    assert same(batches(ours), batches(DataLoader(data, **options)))
 
 
 class Looking(Mine):

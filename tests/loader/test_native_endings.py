@@ -15,6 +15,7 @@ from fastload import _native
 from fastload.image.lazy import SUPPORTED
 from fastload.loader import divided
 from tests.loader.ending_chains import (
+    CASES,
     CHAINS,
     END,
     HEAD,
@@ -62,8 +63,7 @@ def stored(monkeypatch):
     return made
 
 
-@pytest.mark.parametrize("workers", [0, 2])
-@pytest.mark.parametrize("name", CHAINS)
+@pytest.mark.parametrize(("name", "workers"), CASES)
 def test_batches_are_the_stock_loaders(folder, name, workers):
     data = ImageFolder(folder, chain(name))
     assert divided.steps(data) == CHAINS[name][1]

@@ -272,9 +272,9 @@ def test_steps_that_are_none(steps):
 
 
 @pytest.mark.long
-def test_workers_that_are_spawned():
+def test_workers_that_are_not_forked():
     whole = [digest(batch) for batch in make("generator")]
-    options = {"num_workers": 1, "multiprocessing_context": "spawn"}
+    options = {"num_workers": 1, "multiprocessing_context": "forkserver"}
     loader = make("generator", **options)
     iterator = iter(loader)
     first = [digest(next(iterator)) for _ in range(2)]

@@ -141,7 +141,7 @@ def test_some_samples_and_several_sets(where):
 def test_pickled_and_sent_to_workers(where):
     data = pickle.loads(pickle.dumps(fastload.open(where, OPS, target="txt")))
     assert data[5][1] == caption(5)
-    context = {"backend": "torch", "num_workers": 1, "multiprocessing_context": "spawn"}
+    context = {"backend": "torch", "num_workers": 1, "multiprocessing_context": "forkserver"}
     texts = [text for _, texts in loader(data, shuffle=False, **context) for text in texts]
     assert texts == [caption(n) for n in range(COUNT)]
 

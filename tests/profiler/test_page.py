@@ -4,7 +4,6 @@ import json
 import re
 from collections import defaultdict
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import pytest
 
@@ -20,6 +19,7 @@ from fastload.profiler.remedies import Alternative, Priced
 from fastload.profiler.report import Report
 from fastload.profiler.sweep import AtWorkers
 from fastload.profiler.verdict import decide
+from tests.tags import Tags
 
 RUNGS = Rungs(Sample((3000.0,) * 3), Sample((600.0, 606.0, 594.0)), Sample((590.0, 588.0, 592.0)))
 STAGES = (StageCost("<b>&decode", 0.002, 0.002), StageCost("collate", 0.0001, 0.0001))
@@ -28,23 +28,6 @@ REPORT = Report(
     {"cpu": "<Test>", "usable_cores": 2}, 1.0,
     STAGES, "made up", workers=(AtWorkers(1, Sample((300.0,))), AtWorkers(2, Sample((600.0,)))),
 )  # fmt: skip
-
-
-class Tags(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.seen, self.open = [], []
-
-    def handle_starttag(self, tag, attrs):
-        self.seen.append((tag, dict(attrs)))
-        if tag != "meta":
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.seen.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
 
 
 def test_the_page_is_whole_and_fetches_nothing():

@@ -31,7 +31,7 @@ def test_a_slow_gpu_is_the_limit_and_a_fast_one_waits(run, photos, tmp_path, rat
             "--step-rate",
             rate,
             "--seconds",
-            2,
+            1,
             "--workers",
             2,
             "--json",
@@ -61,7 +61,7 @@ def test_the_torch_backends_stages_are_replayed(run, photos, rates):
     rates(step=9000, loader=50, training=49)
     done = run(
         "profile", "--data", photos, "--recipe", "hot", "--backend", "torch", "--assume", "h200",
-        "--seconds", 4,
+        "--seconds", 2,
         "--workers", 0, "--batch-size", 4, "--json", "-", "--fail-if", "cpu-bound",
     )  # fmt: skip
     assert done.exit_code == 1
@@ -98,7 +98,7 @@ def test_all_backends_are_measured_even_if_nothing_limits(run, photos, rates):
     rates(step=40, loader=400, training=40)
     found = json.loads(
         run(
-            "profile", "--data", photos, "--recipe", "mild", "--step-rate", 40, "--seconds", 2,
+            "profile", "--data", photos, "--recipe", "mild", "--step-rate", 40, "--seconds", 1,
             "--workers", 0,
             "--batch-size", 2, "--backend", "all", "--json", "-",
         ).stdout
@@ -165,7 +165,7 @@ def test_a_backend_that_cannot_or_fails_ends_no_profile(run, photos, monkeypatch
         BackendFacts("broken", "fastload.backends.native.runner", "native"),
     )
     done = run(
-        "profile", "--data", photos, "--recipe", "mild", "--step-rate", 40, "--seconds", 2,
+        "profile", "--data", photos, "--recipe", "mild", "--step-rate", 40, "--seconds", 1,
         "--workers", 0, "--batch-size", 2,
         "--backend", "all", "--json", "-",
     )  # fmt: skip
@@ -178,7 +178,7 @@ def test_a_backend_that_cannot_or_fails_ends_no_profile(run, photos, monkeypatch
 def test_a_loader_of_ones_own(photos, rates):
     rates(step=1e6, loader=500, training=480)
     loader = fastload.DataLoader(fastload.open(photos, [RRC]), batch_size=8, num_workers=2)
-    report = profile(loader, EmulatedStep(1e6), seconds=2)
+    report = profile(loader, EmulatedStep(1e6), seconds=1)
     assert report.verdict.headline == "CPU-BOUND: decode"
     assert "Not measured: what would help (fastload profile --recipe does)" in str(report)
 
@@ -192,7 +192,7 @@ def test_pytorchs_own_loader_over_an_image_folder(photos, rates):
         photos,
         v2.Compose([v2.RandomResizedCrop(64), v2.ToImage(), v2.ToDtype(torch.float32, scale=True)]),
     )
-    report = profile(torch.utils.data.DataLoader(data, batch_size=4), EmulatedStep(1e6), seconds=2)
+    report = profile(torch.utils.data.DataLoader(data, batch_size=4), EmulatedStep(1e6), seconds=1)
     assert report.verdict.headline == "CPU-BOUND: decode"
     assert report.stages_how.startswith("timed in the loader's workers")
     assert {"decode", "RandomResizedCrop", "collate"} <= {stage.name for stage in report.stages}
@@ -254,7 +254,7 @@ def test_an_augmenting_recipe_runs_natively(run, photos, tmp_path):
         "--assume",
         "h200",
         "--seconds",
-        2,
+        1,
         "--json",
         file,
     )

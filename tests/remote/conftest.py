@@ -27,6 +27,18 @@ def shards(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root / "shards"
 
 
+@pytest.fixture
+def images(shards: Path) -> str:
+    """The folder of the images of `shards`."""
+    return str(shards.parent / "images")
+
+
+@pytest.fixture
+def prefix(request: pytest.FixtureRequest) -> str:
+    """A prefix of the bucket for this test only."""
+    return f"{request.node.name.replace('[', '-').rstrip(']')}/some set"
+
+
 @pytest.fixture(autouse=True)
 def needs_obstore() -> None:
     pytest.importorskip("obstore", reason="obstore is not installed (pip install obstore)")
@@ -43,10 +55,17 @@ def web(shards: Path) -> Iterator[Web]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def endpoint() -> Iterator[str]:
+    """Of an S3 server: it takes seconds to begin."""
+    with s3.answering() as address:
+        yield address
+
+
 @pytest.fixture(scope="module")
-def bucket() -> Iterator[Bucket]:
-    with s3.serving() as one:
-        yield one
+def bucket(endpoint: str) -> Bucket:
+    """Each file of tests begins with an empty one."""
+    return s3.emptied(endpoint)
 
 
 def batches(

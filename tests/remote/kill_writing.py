@@ -124,9 +124,10 @@ def main() -> None:
         command, variables = [sys.executable, *arguments], {**os.environ, **environment}
         return subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
 
-    with tempfile.TemporaryDirectory() as folder, s3.serving("images") as bucket:
+    with tempfile.TemporaryDirectory() as folder, s3.answering() as endpoint:
         os.environ["XDG_CACHE_HOME"] = folder
         converted(Path(folder))
+        bucket = s3.emptied(endpoint)
         checks, chance = Checks(bucket, Path(folder), program), random.Random(0)
         for replacing in (False, True):
             steps = checks.steps(f"steps-{replacing}", replacing=replacing)

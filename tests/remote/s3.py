@@ -84,11 +84,11 @@ def answers(port: int, process: "subprocess.Popen[bytes]") -> None:
 
 
 @contextlib.contextmanager
-def serving(name: str = "images") -> Iterator[Bucket]:
-    """An S3 server with one bucket, whose parts of uploads may be small."""
+def answering() -> Iterator[str]:
+    """The address of an S3 server, whose parts of uploads may be small."""
     import pytest  # what is killed imports this file, and not pytest
 
-    boto3 = pytest.importorskip("boto3", reason="needs moto's S3: pip install 'moto[s3]' flask")
+    pytest.importorskip("boto3", reason="needs moto's S3: pip install 'moto[s3]' flask")
     port = free_port()
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
@@ -96,15 +96,24 @@ def serving(name: str = "images") -> Iterator[Bucket]:
     with subprocess.Popen(command, env=environment, **quiet) as process:
         try:
             answers(port, process)
-            endpoint = f"http://127.0.0.1:{port}"
-            client = boto3.client(
-                "s3", endpoint_url=endpoint, region_name="us-east-1", aws_access_key_id="me",
-                aws_secret_access_key="hidden",
-            )  # fmt: skip
-            client.create_bucket(Bucket=name)
-            yield Bucket(name, endpoint, client)
+            yield f"http://127.0.0.1:{port}"
         finally:
             process.kill()
+
+
+def emptied(endpoint: str, name: str = "images") -> Bucket:
+    """One bucket, and nothing else, in the server there."""
+    import boto3
+
+    with contextlib.closing(http.client.HTTPConnection(urlsplit(endpoint).netloc)) as server:
+        server.request("POST", "/moto-api/reset")
+        assert server.getresponse().status == 200
+    client = boto3.client(
+        "s3", endpoint_url=endpoint, region_name="us-east-1", aws_access_key_id="me",
+        aws_secret_access_key="hidden",
+    )  # fmt: skip
+    client.create_bucket(Bucket=name)
+    return Bucket(name, endpoint, client)
 
 
 class Faulty(ThreadingHTTPServer):

@@ -11,7 +11,6 @@ from fastload.conversion.readers import open_reader
 from fastload.errors import SourceError, StoreAccessError, StoreError
 from fastload.remote.stores import Store
 from fastload.remote.urls import parse
-from tests.remote import s3 as s3_server
 from tests.remote.conftest import IMAGES, OPS, batches
 from tests.remote.s3 import answers, free_port
 
@@ -27,19 +26,18 @@ http {{
 
 
 @pytest.fixture(scope="module")
-def s3(shards):
+def s3(bucket, shards):
     """The settings of an S3 server that has the data set in bucket `images`."""
-    with s3_server.serving("images") as bucket:
-        options = bucket.options()
-        store = Store(parse("s3://images/some sets/%41"), options)
-        for file in shards.iterdir():
-            store.put(file.name, str(file))
-        for number in range(4):
-            file = shards.parent / "images" / f"class-{number % 3}" / f"{number:03}.jpg"
-            key = f"folder/{file.parent.name}/{file.name}"
-            Store(parse("s3://images"), options).put(key, str(file))
-        bucket.put("evil/../x.jpg", b"x")
-        yield options
+    options = bucket.options()
+    store = Store(parse("s3://images/some sets/%41"), options)
+    for file in shards.iterdir():
+        store.put(file.name, str(file))
+    for number in range(4):
+        file = shards.parent / "images" / f"class-{number % 3}" / f"{number:03}.jpg"
+        key = f"folder/{file.parent.name}/{file.name}"
+        Store(parse("s3://images"), options).put(key, str(file))
+    bucket.put("evil/../x.jpg", b"x")
+    return options
 
 
 def test_shards_in_s3(s3, shards, tmp_path):

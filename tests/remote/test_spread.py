@@ -1,7 +1,6 @@
 """Conversions to a store whose shards other processes make."""
 
 from collections import deque
-from pathlib import Path
 
 import pytest
 
@@ -10,25 +9,9 @@ from fastload.conversion.cluster import fleet, worker
 from fastload.conversion.cluster.fleet import Event
 from fastload.conversion.workers import Stop
 from fastload.errors import ConversionError
+from tests.remote.written import PLAIN, files
 
 pytestmark = pytest.mark.long  # the server alone takes seconds
-SHARD = 128 << 10  # bytes
-PLAIN = {"shard_bytes": SHARD, "shuffle": 5, "workers": 2}  # as the fixture `shards`
-
-
-@pytest.fixture
-def images(shards):
-    return str(shards.parent / "images")
-
-
-@pytest.fixture
-def prefix(request):
-    """A prefix of the bucket for this test only."""
-    return f"{request.node.name}/some set"
-
-
-def files(folder):
-    return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
 
 
 def options(bucket, tmp_path, **more):

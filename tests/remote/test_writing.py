@@ -5,7 +5,6 @@ import os
 import random
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
@@ -19,9 +18,7 @@ from fastload.errors import (
 )
 from fastload.remote import by_obstore
 from tests.remote import s3
-
-SHARD = 128 << 10  # bytes
-PLAIN = {"shard_bytes": SHARD, "shuffle": 5, "workers": 2}  # as the fixture `shards`
+from tests.remote.written import PLAIN, files
 
 
 @pytest.fixture
@@ -33,21 +30,6 @@ def faulty(bucket):
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
     monkeypatch.setattr(by_obstore, "PART", 20_000)
-
-
-@pytest.fixture
-def images(shards):
-    return str(shards.parent / "images")
-
-
-@pytest.fixture
-def prefix(request):
-    """A prefix of the bucket for this test only."""
-    return f"{request.node.name.replace('[', '-').rstrip(']')}/some set"
-
-
-def files(folder):
-    return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
 
 
 def write(source, bucket, prefix, endpoint="", **options):

@@ -21,11 +21,6 @@ from fastload.remote.urls import parse
 from tests.remote import s3
 
 
-@pytest.fixture
-def images(shards):
-    return str(shards.parent / "images")
-
-
 def refused(source, where, **options):
     """The error of a conversion."""
     with pytest.raises(FastloadError) as raised:

@@ -16,6 +16,7 @@ from fastload import _native
 from fastload.errors import SourceError
 from fastload.sources import open_source, span_index, tar_parts, tars
 from tests.sources.tar_helpers import contents, image, put, refused, sample, tars_of
+from tests.waiting import HANGS
 
 COUNT, EACH = 18, 6
 
@@ -147,7 +148,7 @@ def test_processes_that_open_it_at_once(data):
     crew = [context.Process(target=opened, args=(data, start, results)) for _ in range(3)]
     for one in crew:
         one.start()
-    found = [results.get(timeout=60) for _ in crew]
+    found = [results.get(timeout=HANGS) for _ in crew]
     for one in crew:
         one.join()
     assert found == [[(n * 3 // COUNT, image(n)[1]) for n in range(COUNT)]] * 3

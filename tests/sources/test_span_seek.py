@@ -19,6 +19,7 @@ from fastload.conversion import indexing, inspect, verify
 from fastload.sources import open_source, read, seek, seek_known
 from tests.loader.seek_helpers import MERGED, OPS, make, same, ways
 from tests.sources.span_helpers import COUNT, FOLDERS, FORMS, images, lay
+from tests.waiting import HANGS
 
 
 @pytest.fixture(params=FORMS)
@@ -199,7 +200,7 @@ def test_processes_that_collect_at_once(data):
     crew = [context.Process(target=collecting, args=(data, start, results)) for _ in range(2)]
     for one in crew:
         one.start()
-    found = [results.get(timeout=120) for _ in crew]
+    found = [results.get(timeout=HANGS) for _ in crew]
     for one in crew:
         one.join()
     off = make(data, "off")

@@ -54,7 +54,7 @@ def equal(got, want):
 
 
 @pytest.mark.parametrize("arguments", GIVEN, ids=str)
-def test_batches_and_generators_are_torchs(kind, folder, arguments):
+def test_batches_and_generators_are_torchs(ours, folder, arguments):
     def run(one):
         torch.manual_seed(3)
         loader, states = made(one, folder, arguments), [torch.get_rng_state()]
@@ -64,13 +64,13 @@ def test_batches_and_generators_are_torchs(kind, folder, arguments):
             states.append(torch.get_rng_state())
         return epochs, states
 
-    (got, states), (want, torchs) = run(kind), run(REFERENCE)
+    (got, states), (want, torchs) = run(ours), run(REFERENCE)
     equal(got, want)
     assert all(map(torch.equal, states, torchs))
 
 
 @pytest.mark.parametrize("workers", [0, 1])
-def test_a_generator_is_moved_as_torch_moves_it(kind, folder, workers):
+def test_a_generator_is_moved_as_torch_moves_it(ours, folder, workers):
     def run(one):
         generator = torch.Generator().manual_seed(5)
         default, moved = torch.get_rng_state(), []
@@ -82,7 +82,7 @@ def test_a_generator_is_moved_as_torch_moves_it(kind, folder, workers):
         assert torch.equal(default, torch.get_rng_state())
         return moved
 
-    assert all(map(torch.equal, run(kind), run(REFERENCE)))
+    assert all(map(torch.equal, run(ours), run(REFERENCE)))
 
 
 class Eager:
@@ -106,14 +106,14 @@ SAMPLERS = {
 
 
 @pytest.mark.parametrize("name", SAMPLERS)
-def test_samplers_of_all_kinds(kind, folder, name):
+def test_samplers_of_all_kinds(ours, folder, name):
     def run(one):
         torch.manual_seed(4)
         data = one.images(folder)
         loader = one.loader(data, 8, sampler=SAMPLERS[name](data))
         return [torch.cat([labels for _, labels in loader]) for _ in range(2)]
 
-    equal(run(kind), run(REFERENCE))
+    equal(run(ours), run(REFERENCE))
 
 
 def test_an_early_break_and_another_epoch(kind, folder):

@@ -157,25 +157,23 @@ def outcome(use: Use, tensor: torch.Tensor) -> Any:
 @pytest.mark.filterwarnings("ignore:TypedStorage is deprecated")
 @pytest.mark.parametrize("part", [0, 1], ids=["images", "labels"])
 @pytest.mark.parametrize("name", USES)
-def test_a_batch_is_used_as_pytorchs(kind, name, part, folder):
-    ours, theirs = (
-        outcome(USES[name], first(one.make(folder, 4))[part]) for one in (kind, KINDS[0])
-    )
-    assert ours == theirs
+def test_a_batch_is_used_as_pytorchs(ours, name, part, folder):
+    got, want = (outcome(USES[name], first(one.make(folder, 4))[part]) for one in (ours, KINDS[0]))
+    assert got == want
 
 
 @pytest.mark.parametrize("part", [0, 1], ids=["images", "labels"])
 @pytest.mark.parametrize("name", LARGER)
-def test_a_batch_that_is_to_be_larger(kind, name, part, folder):
-    ours, theirs = (
-        outcome(LARGER[name], first(one.make(folder, 4))[part]) for one in (kind, KINDS[0])
+def test_a_batch_that_is_to_be_larger(ours, name, part, folder):
+    got, want = (
+        outcome(LARGER[name], first(one.make(folder, 4))[part]) for one in (ours, KINDS[0])
     )
-    if kind.name == "native" and part == 0:
-        assert kind.differs("resizing")
-        assert ours == (False if theirs is True else NOT_RESIZABLE)
+    if ours.name == "native" and part == 0:
+        assert ours.differs("resizing")
+        assert got == (False if want is True else NOT_RESIZABLE)
         return
-    assert ours == theirs
-    assert "Error" not in str(ours)
+    assert got == want
+    assert "Error" not in str(got)
 
 
 def test_a_copy_can_be_made_larger(kind, folder):

@@ -74,7 +74,7 @@ def assert_same(got: Any, want: Any) -> None:
         assert got == want
 
 
-def lives(both: Both, when: str) -> None:
+def lives(both: Both, when: str, changes: int = 1) -> None:
     """Build, run and change in the order that `when` says; in the end a loader that is made after
     the change.
     """
@@ -83,27 +83,29 @@ def lives(both: Both, when: str) -> None:
     if when == "between":
         both.same()
         both.native()
-    both.change()
-    both.same()
-    if when == "between":
+    for _ in range(changes):
         both.change()
         both.same()
     both.build()
     both.same()
 
 
-CASES = [(WHEN[1], it) for it in DATA] + [(WHEN[0], it) for it in DATA[::3]]
+# That a second change is seen, says a third of them; that one before the first epoch is, a sixth,
+# and another sixth in the long set.
+CASES = [(WHEN[1], it, 2 if number % 3 == 1 else 1) for number, it in enumerate(DATA)]
+CASES += [(WHEN[0], it, 1) for it in DATA[::6]]
+CASES += [pytest.param(WHEN[0], it, 1, marks=pytest.mark.long) for it in DATA[3::6]]
 
 
 @pytest.mark.parametrize(
-    ("when", "mutation"),
+    ("when", "mutation", "changes"),
     CASES,
-    ids=lambda it: it if isinstance(it, str) else f"{it.world}, {it.name}",
+    ids=lambda it: f"{it.world}, {it.name}" if isinstance(it, Mutation) else str(it),
 )
 def test_a_changed_data_set_gives_torchs_batches(
-    when: str, mutation: Mutation, images: str
+    when: str, mutation: Mutation, changes: int, images: str
 ) -> None:
-    lives(Both(mutation, images), when)
+    lives(Both(mutation, images), when, changes)
 
 
 PERSISTENT = {"num_workers": 1, "persistent_workers": True}
