@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "engine/decode.h"
 #include "engine/look.h"
+#include "engine/together.h"
 
 namespace fl {
 namespace {
@@ -102,18 +103,6 @@ int64_t area(const Region& region) {
   return region.empty() ? 0 : int64_t{region.height} * region.width;
 }
 
-// Bytes between the passes of the largest picture's resize, at most.
-size_t between(std::span<const Picture> pictures, std::span<const cpu::CropPlan> plans) {
-  int64_t most = 0;
-  for (size_t i = 0; i < pictures.size(); ++i) {
-    const Region& source = plans[i].source;
-    const Output& out = pictures[i].output;
-    most = std::max({most, int64_t{source.height} * std::min(out.width, source.width),
-                     int64_t{source.width} * std::min(out.height, source.height)});
-  }
-  return static_cast<size_t>(most) * kChannels;
-}
-
 // Pixels of the region: cut from what the caller gave, or decoded. False: the sample is not OK any
 // more.
 bool source(Sample& sample, const Region& wanted, int scale, Worker& worker, Image& image) {
@@ -132,23 +121,6 @@ bool source(Sample& sample, const Region& wanted, int scale, Worker& worker, Ima
                                      : decode_jpeg(sample, region, scale, worker, image);
   if (!why.empty()) sample.end(kForeign, why);
   return why.empty();
-}
-
-// The smallest region that holds what every plan needs.
-Region hull(std::span<const cpu::CropPlan> plans) {
-  Region out;
-  for (const cpu::CropPlan& plan : plans) {
-    const Region& it = plan.source;
-    if (it.empty()) continue;
-    if (out.empty()) out = it;
-    const int bottom = std::max(out.top + out.height, it.top + it.height);
-    const int right = std::max(out.left + out.width, it.left + it.width);
-    out.top = std::min(out.top, it.top);
-    out.left = std::min(out.left, it.left);
-    out.height = bottom - out.top;
-    out.width = right - out.left;
-  }
-  return out;
 }
 
 // Whether all pictures' pixels are decoded at once: always where decoding begins at the image's
@@ -192,9 +164,38 @@ void store(const Image& image, const cpu::CropPlan& plan, const Picture& picture
   watch.lap(Stage::kStore);
 }
 
+// Pictures that are windows of one resize.
+void make_windows(Sample& sample, std::span<const Picture> pictures, const Region& shown,
+                  Worker& worker, Stopwatch& watch) {
+  const Steps& first = pictures.front().steps;
+  cpu::CropPlan& plan = worker.plans.front();
+  cpu::plan_crop(resize_of(pictures.front(), shown), first.resampling, shown.height, shown.width,
+                 plan);
+  const size_t line = static_cast<size_t>(shown.width) * kChannels,
+               bytes = line * shown.height + kPadding;
+  worker.beside = bytes + between(plan, shown.height, shown.width);
+  Image image;
+  if (!source(sample, plan.source, first.crop.scale, worker, image)) return;
+  watch.lap(Stage::kDecode);
+  uint8_t* memory = worker.shared.reserve(bytes);
+  const auto stride = static_cast<ptrdiff_t>(line);
+  cpu::crop_resize(image, plan, {memory, shown.height, shown.width, stride}, worker.passes,
+                   cpu::Target::kBest);
+  const Image resized{memory, shown.height, shown.width, stride, true};
+  for (const Picture& picture : pictures) {
+    const Output& output = picture.output;
+    cpu::plan_crop(window_of(picture, shown), picture.steps.resampling, output.height, output.width,
+                   plan);
+    store(resized.part(plan.source), plan, picture, worker, watch);
+  }
+  sample.stored = true;
+}
+
 void make(Sample& sample, std::span<const Picture> pictures, Worker& worker) {
   Stopwatch watch(worker.stats);
   if (worker.plans.size() < pictures.size()) worker.plans.resize(pictures.size());
+  const Region shown = shared_resize(pictures);
+  if (!shown.empty()) return make_windows(sample, pictures, shown, worker, watch);
   const std::span<cpu::CropPlan> plans(worker.plans.data(), pictures.size());
   for (size_t i = 0; i < pictures.size(); ++i) {
     const Output& output = pictures[i].output;
