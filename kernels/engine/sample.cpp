@@ -164,29 +164,37 @@ void store(const Image& image, const cpu::CropPlan& plan, const Picture& picture
   watch.lap(Stage::kStore);
 }
 
-// Pictures that are windows of one resize.
+// Pictures that are windows of one resize. Mirror images are windows of a mirrored one: to turn each
+// of them would take longer.
 void make_windows(Sample& sample, std::span<const Picture> pictures, const Region& shown,
                   Worker& worker, Stopwatch& watch) {
   const Steps& first = pictures.front().steps;
-  cpu::CropPlan& plan = worker.plans.front();
-  cpu::plan_crop(resize_of(pictures.front(), shown), first.resampling, shown.height, shown.width,
-                 plan);
-  const size_t line = static_cast<size_t>(shown.width) * kChannels,
-               bytes = line * shown.height + kPadding;
-  worker.beside = bytes + between(plan, shown.height, shown.width);
+  const auto plan_for = [&](const Crop& crop, int height, int width) -> cpu::CropPlan& {
+    cpu::plan_crop(crop, first.resampling, height, width, worker.plans.front());
+    return worker.plans.front();
+  };
+  const cpu::CropPlan& needs = plan_for(resize_of(first.crop, shown, 0), shown.height, shown.width);
+  const ptrdiff_t line = static_cast<ptrdiff_t>(shown.width) * kChannels;
+  const size_t bytes = line * shown.height + kPadding;
+  worker.beside = bytes + between(needs, shown.height, shown.width);
   Image image;
-  if (!source(sample, plan.source, first.crop.scale, worker, image)) return;
+  if (!source(sample, needs.source, first.crop.scale, worker, image)) return;
   watch.lap(Stage::kDecode);
-  uint8_t* memory = worker.shared.reserve(bytes);
-  const auto stride = static_cast<ptrdiff_t>(line);
-  cpu::crop_resize(image, plan, {memory, shown.height, shown.width, stride}, worker.passes,
-                   cpu::Target::kBest);
-  const Image resized{memory, shown.height, shown.width, stride, true};
-  for (const Picture& picture : pictures) {
-    const Output& output = picture.output;
-    cpu::plan_crop(window_of(picture, shown), picture.steps.resampling, output.height, output.width,
-                   plan);
-    store(resized.part(plan.source), plan, picture, worker, watch);
+  const Pixels resized{worker.shared.reserve(bytes), shown.height, shown.width, line};
+  for (const int flip : {0, 1}) {
+    bool begun = false;
+    for (const Picture& picture : pictures) {
+      if (picture.steps.crop.flip != flip) continue;
+      if (!std::exchange(begun, true))
+        cpu::crop_resize(image,
+                         plan_for(resize_of(first.crop, shown, flip), shown.height, shown.width),
+                         resized, worker.passes, cpu::Target::kBest);
+      const Output& output = picture.output;
+      const cpu::CropPlan& plan =
+          plan_for(window_of(picture, shown), output.height, output.width);
+      const Image all{resized.data, shown.height, shown.width, line, true};
+      store(all.part(plan.source), plan, picture, worker, watch);
+    }
   }
   sample.stored = true;
 }

@@ -74,25 +74,27 @@ Region shared_resize(std::span<const Picture> pictures) {
   return int64_t{shown.height} * shown.width < each ? shown : Region{};
 }
 
-Crop resize_of(const Picture& picture, const Region& shown) {
-  Crop out = picture.steps.crop;
+Crop resize_of(const Crop& crop, const Region& shown, int flip) {
+  Crop out = crop;
   out.window_top = shown.top;
   out.window_left = shown.left;
-  out.flip = 0;
+  out.flip = flip;
   return out;
 }
 
 Crop window_of(const Picture& picture, const Region& shown) {
   const auto& [steps, output] = picture;
-  return {steps.crop.window_top - shown.top,
-          steps.crop.window_left - shown.left,
+  const int top = steps.crop.window_top - shown.top, left = steps.crop.window_left - shown.left,
+            mirrored = shown.width - left - output.width;
+  return {top,
+          steps.crop.flip == 1 ? mirrored : left,
           output.height,
           output.width,
           output.height,
           output.width,
           0,
           0,
-          steps.crop.flip,
+          0,
           1};
 }
 

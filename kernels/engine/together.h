@@ -20,10 +20,10 @@ size_t between(std::span<const Picture> pictures, std::span<const cpu::CropPlan>
 // one shows something beyond it, and where that would be more px than each picture for itself.
 Region shared_resize(std::span<const Picture> pictures);
 
-// The resize itself, as far as `shown`.
-Crop resize_of(const Picture& picture, const Region& shown);
+// The resize itself, as far as `shown`, and mirrored or not.
+Crop resize_of(const Crop& crop, const Region& shown, int flip);
 
-// A picture as a cut from what was made of `shown`.
+// A picture as a cut from what was made of `shown`, which is mirrored where the picture is.
 Crop window_of(const Picture& picture, const Region& shown);
 
 }  // namespace fl
