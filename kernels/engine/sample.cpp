@@ -164,8 +164,8 @@ void store(const Image& image, const cpu::CropPlan& plan, const Picture& picture
   watch.lap(Stage::kStore);
 }
 
-// Pictures that are windows of one resize. Mirror images are windows of a mirrored one: to turn each
-// of them would take longer.
+// Pictures that are windows of one resize. Mirror images are windows of a mirrored one: to turn
+// each of them would take longer.
 void make_windows(Sample& sample, std::span<const Picture> pictures, const Region& shown,
                   Worker& worker, Stopwatch& watch) {
   const Steps& first = pictures.front().steps;
@@ -190,8 +190,7 @@ void make_windows(Sample& sample, std::span<const Picture> pictures, const Regio
                          plan_for(resize_of(first.crop, shown, flip), shown.height, shown.width),
                          resized, worker.passes, cpu::Target::kBest);
       const Output& output = picture.output;
-      const cpu::CropPlan& plan =
-          plan_for(window_of(picture, shown), output.height, output.width);
+      const cpu::CropPlan& plan = plan_for(window_of(picture, shown), output.height, output.width);
       const Image all{resized.data, shown.height, shown.width, line, true};
       store(all.part(plan.source), plan, picture, worker, watch);
     }
