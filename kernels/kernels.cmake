@@ -100,6 +100,7 @@ set(fastload_engine
   kernels/engine/pool_stats.cpp
   kernels/engine/sample.cpp
   kernels/engine/seek_log.cpp
+  kernels/engine/together.cpp
   kernels/engine/single.cpp
 )
 

@@ -57,6 +57,11 @@ class _Same:
         ordinary(cast("Image.Image", other))
         return bool(ordinary(cast("Image.Image", self)) == other)
 
+    def __repr__(self) -> str:
+        kind, own = plain(self), type(self)
+        name = f"{own.__module__}.{own.__qualname__}"
+        return super().__repr__().replace(name, f"{kind.__module__}.{kind.__qualname__}", 1)
+
     def __reduce_ex__(self, protocol: Any) -> Any:
         return ordinary(cast("Image.Image", self)).__reduce_ex__(protocol)
 

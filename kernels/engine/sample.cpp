@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "engine/decode.h"
 #include "engine/look.h"
+#include "engine/together.h"
 
 namespace fl {
 namespace {
@@ -102,18 +103,6 @@ int64_t area(const Region& region) {
   return region.empty() ? 0 : int64_t{region.height} * region.width;
 }
 
-// Bytes between the passes of the largest picture's resize, at most.
-size_t between(std::span<const Picture> pictures, std::span<const cpu::CropPlan> plans) {
-  int64_t most = 0;
-  for (size_t i = 0; i < pictures.size(); ++i) {
-    const Region& source = plans[i].source;
-    const Output& out = pictures[i].output;
-    most = std::max({most, int64_t{source.height} * std::min(out.width, source.width),
-                     int64_t{source.width} * std::min(out.height, source.height)});
-  }
-  return static_cast<size_t>(most) * kChannels;
-}
-
 // Pixels of the region: cut from what the caller gave, or decoded. False: the sample is not OK any
 // more.
 bool source(Sample& sample, const Region& wanted, int scale, Worker& worker, Image& image) {
@@ -132,23 +121,6 @@ bool source(Sample& sample, const Region& wanted, int scale, Worker& worker, Ima
                                      : decode_jpeg(sample, region, scale, worker, image);
   if (!why.empty()) sample.end(kForeign, why);
   return why.empty();
-}
-
-// The smallest region that holds what every plan needs.
-Region hull(std::span<const cpu::CropPlan> plans) {
-  Region out;
-  for (const cpu::CropPlan& plan : plans) {
-    const Region& it = plan.source;
-    if (it.empty()) continue;
-    if (out.empty()) out = it;
-    const int bottom = std::max(out.top + out.height, it.top + it.height);
-    const int right = std::max(out.left + out.width, it.left + it.width);
-    out.top = std::min(out.top, it.top);
-    out.left = std::min(out.left, it.left);
-    out.height = bottom - out.top;
-    out.width = right - out.left;
-  }
-  return out;
 }
 
 // Whether all pictures' pixels are decoded at once: always where decoding begins at the image's
@@ -192,9 +164,45 @@ void store(const Image& image, const cpu::CropPlan& plan, const Picture& picture
   watch.lap(Stage::kStore);
 }
 
+// Pictures that are windows of one resize. Mirror images are windows of a mirrored one: to turn
+// each of them would take longer.
+void make_windows(Sample& sample, std::span<const Picture> pictures, const Region& shown,
+                  Worker& worker, Stopwatch& watch) {
+  const Steps& first = pictures.front().steps;
+  const auto plan_for = [&](const Crop& crop, int height, int width) -> cpu::CropPlan& {
+    cpu::plan_crop(crop, first.resampling, height, width, worker.plans.front());
+    return worker.plans.front();
+  };
+  const cpu::CropPlan& needs = plan_for(resize_of(first.crop, shown, 0), shown.height, shown.width);
+  const ptrdiff_t line = static_cast<ptrdiff_t>(shown.width) * kChannels;
+  const size_t bytes = line * shown.height + kPadding;
+  worker.beside = bytes + between(needs, shown.height, shown.width);
+  Image image;
+  if (!source(sample, needs.source, first.crop.scale, worker, image)) return;
+  watch.lap(Stage::kDecode);
+  const Pixels resized{worker.shared.reserve(bytes), shown.height, shown.width, line};
+  for (const int flip : {0, 1}) {
+    bool begun = false;
+    for (const Picture& picture : pictures) {
+      if (picture.steps.crop.flip != flip) continue;
+      if (!std::exchange(begun, true))
+        cpu::crop_resize(image,
+                         plan_for(resize_of(first.crop, shown, flip), shown.height, shown.width),
+                         resized, worker.passes, cpu::Target::kBest);
+      const Output& output = picture.output;
+      const cpu::CropPlan& plan = plan_for(window_of(picture, shown), output.height, output.width);
+      const Image all{resized.data, shown.height, shown.width, line, true};
+      store(all.part(plan.source), plan, picture, worker, watch);
+    }
+  }
+  sample.stored = true;
+}
+
 void make(Sample& sample, std::span<const Picture> pictures, Worker& worker) {
   Stopwatch watch(worker.stats);
   if (worker.plans.size() < pictures.size()) worker.plans.resize(pictures.size());
+  const Region shown = shared_resize(pictures);
+  if (!shown.empty()) return make_windows(sample, pictures, shown, worker, watch);
   const std::span<cpu::CropPlan> plans(worker.plans.data(), pictures.size());
   for (size_t i = 0; i < pictures.size(); ++i) {
     const Output& output = pictures[i].output;

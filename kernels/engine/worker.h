@@ -28,6 +28,7 @@ struct Worker {
   StageStats stats;
   room::Claim claim;  // for the image that is made now, if it needs more than a thread's share
   size_t beside = 0;  // bytes that this image takes besides its decoded pixels
+  Scratch shared;  // a resize that several pictures are windows of
 
   // Before `bytes` are taken to decode the image: waits where others have what this needs. What the
   // image has taken so far is lost.
@@ -47,7 +48,7 @@ struct Worker {
 
   size_t held() const {
     return decoded.capacity() + jpeg.held() + notes.held() + png.held() + passes.held() +
-           pixels.capacity() + augment.held();
+           pixels.capacity() + shared.capacity() + augment.held();
   }
 
  private:
@@ -58,6 +59,7 @@ struct Worker {
     png.trim(keep);
     passes.trim(keep);
     pixels.trim(keep);
+    shared.trim(keep);
     augment.trim(keep);
   }
 };

@@ -249,6 +249,15 @@ def test_copies_and_pickles_are_pillows(made):
     assert ours == pillows
 
 
+def test_what_an_image_is_called_does_not_show_the_class(decodes):
+    ours, pillows = both(jpeg())
+    taken = ours.convert("RGB")
+    shown = [repr(image).split(" at ")[0] for image in (ours, taken, pillows.convert("RGB"))]
+    assert shown[0] == repr(pillows).split(" at ")[0]
+    assert shown[1] == shown[2]
+    assert (type(taken), decodes) == (LazyImage, [])
+
+
 def test_equality_does_not_see_the_class():
     ours, pillows = both(jpeg())
     assert ours != 1

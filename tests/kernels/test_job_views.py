@@ -94,6 +94,30 @@ def test_each_picture_is_as_if_made_alone(tmp_path, payloads, order, index):
         np.testing.assert_array_equal(found, alone)
 
 
+def window(top, left, flip, height=31):
+    """A picture of one resize: FiveCrop's and TenCrop's are such. Its table is its own."""
+
+    def make(sizes, shares, size, _):
+        crops = crops_of(sizes, shares, (height, 29))
+        crops[:, 6:9] = top, left, flip
+        return crops
+
+    return make, LEFT if height == 30 else ALL, (24, 20), bool(flip), not left, 0
+
+
+CORNERS = [window(0, 0, 0), window(0, 9, 0), window(7, 0, 1), window(7, 9, 1), window(3, 4, 0)]
+OTHERS = [window(8, 0, 0), window(-1, 0, 0), window(0, 0, 0, height=30)]
+
+
+@pytest.mark.parametrize("index", [False, True])
+@pytest.mark.parametrize("pictures", [CORNERS, CORNERS[:2], *([*CORNERS, one] for one in OTHERS)])
+def test_windows_of_one_resize_are_as_if_made_alone(tmp_path, payloads, pictures, index):
+    together, _ = made(tmp_path, payloads, pictures, index=index)
+    for one, found in zip(pictures, together, strict=True):
+        np.testing.assert_array_equal(found, made(tmp_path, payloads, [one], index=False)[0][0])
+        assert found.any()
+
+
 def test_without_an_index_an_image_is_decoded_once(tmp_path, payloads):
     assert made(tmp_path, payloads, PICTURES, index=False)[1]["whole"] == COUNT
 
