@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -38,6 +39,7 @@ SIZE = 224  # px
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # ImageNet's
 PROFILE_SECONDS = 8.0
 INSTALL = 'pip install "fastload-torch[recipes]"'
+INSTALL_SHARDS = 'pip install "fastload-torch[convert]"'
 
 Say = Callable[..., None]
 Images = Annotated[
@@ -99,15 +101,16 @@ def demo(
     folder = _make(where, count, cores, say)
     rows = compare(str(folder), count, workers, batch, say)
     shards = _convert(folder, where / f"shards-{count}", workers, say)
-    rows.append(_load_shards(str(shards), count, workers, batch))
+    data = shards or folder
+    rows += _load_shards(shards, count, workers, batch)
     say(loading_table(rows))
-    report = _profile(str(shards), workers, rate)
+    report = _profile(str(data), workers, rate)
     say(profile_text(report, rate.gpu))
     say(Text(f"\n{verdict(rows)}", style="bold"))
-    say(farewell(where, shards, time.perf_counter() - begin))
+    say(farewell(where, data, time.perf_counter() - begin))
     settings = {
         "images": count, "workers": workers, "usable_cores": cores, "batch_size": batch,
-        "size_px": SIZE, "folder": str(folder), "shards": str(shards),
+        "size_px": SIZE, "folder": str(folder), "shards": shards and str(shards),
     }  # fmt: skip
     result = {**settings, **_speeds(rows), "profile": report.to_json()}
     output.emit({**result, "demo_s": time.perf_counter() - begin}, json_to)
@@ -226,7 +229,11 @@ def _epoch(loader: Iterable[Any], advance: Callable[..., None]) -> float:
     return done / (time.perf_counter() - begin)
 
 
-def _convert(folder: Path, target: Path, workers: int, say: Say) -> Path:
+def _convert(folder: Path, target: Path, workers: int, say: Say) -> Path | None:
+    """Where the shards are; None without pyarrow, which their index needs."""
+    if find_spec("pyarrow") is None:
+        say(f"Converted  nothing, since pyarrow is not installed; {INSTALL_SHARDS}\n")
+        return None
     from fastload.conversion import job
     from fastload.conversion.units import human
 
@@ -243,13 +250,15 @@ def _convert(folder: Path, target: Path, workers: int, say: Say) -> Path:
     return target
 
 
-def _load_shards(shards: str, count: int, workers: int, batch: int) -> Loading:
+def _load_shards(shards: Path | None, count: int, workers: int, batch: int) -> list[Loading]:
     import fastload
 
+    if shards is None:
+        return []
     loader = fastload.DataLoader(
-        fastload.open(shards, ops()), batch_size=batch, shuffle=True, num_workers=workers
+        fastload.open(str(shards), ops()), batch_size=batch, shuffle=True, num_workers=workers
     )
-    return _epochs({SHARDS: loader}, count)[0]
+    return _epochs({SHARDS: loader}, count)
 
 
 def _profile(data: str, workers: int, rate: "Rate") -> "Report":

@@ -28,9 +28,9 @@ class Loading:
 
 
 def speed_ratio(loadings: list[Loading], variant: str) -> float | None:
-    """Of second epochs, to PyTorch's; None without torchvision."""
+    """Of second epochs, to PyTorch's; None where one of the two did not run."""
     second = {row.variant: row.second for row in loadings}
-    return second[variant] / second[TORCH] if TORCH in second else None
+    return second[variant] / second[TORCH] if {variant, TORCH} <= second.keys() else None
 
 
 def loading_table(loadings: list[Loading]) -> Any:
@@ -75,10 +75,10 @@ def verdict(loadings: list[Loading]) -> str:
     )
 
 
-def farewell(where: Path, shards: Path, seconds: float) -> str:
+def farewell(where: Path, data: Path, seconds: float) -> str:
     return (
         f"Took {seconds:.0f} s. {where} may be deleted at any time.\n\n"
         "Next   in your script    from fastload import DataLoader\n"
         "       your images       fastload convert SRC DST\n"
-        f"       the whole profile fastload profile --assume h200 --data {shards}"
+        f"       the whole profile fastload profile --assume h200 --data {data}"
     )

@@ -1,6 +1,7 @@
 """demo: the whole of it once with few pictures, and what it says about winning and losing."""
 
 import json
+import sys
 
 import pytest
 
@@ -32,6 +33,18 @@ def test_the_whole_demo(command, tmp_path):
         for name in (demo_text.TORCH, demo_text.FOLDER, demo_text.SHARDS, "VERDICT", "EMULATED")
     )
     assert len(list((tmp_path / "cache" / "fastload" / "demo" / "images-40").rglob("*.JPEG"))) == 40
+
+
+def test_without_pyarrow_nothing_is_converted(tmp_path, monkeypatch):
+    said = []
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert demo._convert(tmp_path, tmp_path / "out", 1, said.append) is None
+    install = 'pip install "fastload-torch[convert]"'
+    assert said == [f"Converted  nothing, since pyarrow is not installed; {install}\n"]
+    assert not (tmp_path / "out").exists()
+    assert demo._load_shards(None, 1, 1, 1) == []
+    rows = [demo_text.Loading(demo_text.TORCH, 1, 100.0)]
+    assert demo_text.speed_ratio(rows, demo_text.SHARDS) is None
 
 
 def test_an_unknown_gpu_is_refused_before_any_work(command, tmp_path):

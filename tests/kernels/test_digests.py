@@ -15,6 +15,7 @@ from fastload import _native as native
 from .augment_helpers import augmented, instruction
 from .coefficient_writer import random_coefficients, write_jpeg
 from .helpers import FILTERS, SAMPLINGS, noise, stored
+from .png_writer import DEPTHS, VALUES, written
 
 TARGETS = ("scalar", "best")
 TURN = (0.875, 0.40625, -3.5, -0.34375, 1.0625, 5.25)  # exact in binary
@@ -67,6 +68,38 @@ DECODED = {
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 def test_decoding(sampling):
     assert digest(decoded(sampling)) == DECODED[sampling]
+
+
+def unpacked(colour: int) -> Iterable[np.ndarray]:
+    """PNGs of every depth, whole and interlaced, whose rows take all filters in turn."""
+    for depth in DEPTHS[colour]:
+        for interlaced in (False, True):
+            rng = np.random.default_rng([colour, depth, interlaced])
+            values = rng.integers(0, 1 << depth, (37, 53, VALUES[colour])).astype(np.uint16)
+            palette = rng.integers(0, 256, 3 << depth, np.uint8).tobytes() if colour == 3 else b""
+            data = written(
+                values, depth, colour, filters=range(5), interlaced=interlaced, palette=palette
+            )
+            yield native.png_decode(data, 0, 0, 37, 53)
+
+
+UNPACKED = {
+    0: "7c5abed7998fc613",
+    2: "ce7ddf0e13e57404",
+    3: "60013fee22d2d390",
+    4: "f30fdd3dc99446c4",
+    6: "b6e308b35733f3f8",
+}
+
+
+@pytest.mark.parametrize("target", native.targets())
+@pytest.mark.parametrize("colour", DEPTHS)
+def test_pngs(colour, target):
+    native.limit_targets(target)
+    try:
+        assert digest(unpacked(colour)) == UNPACKED[colour]
+    finally:
+        native.limit_targets("")
 
 
 def resized(name: str, target: str) -> Iterable[np.ndarray]:
