@@ -15,7 +15,8 @@ from fastload.order.mixture import MOST, MOST_DRAWS
 from fastload.plan import forms
 from fastload.plan.pipeline import Pipeline
 from fastload.sources.base import remote
-from fastload.sources.fields import LABEL
+from fastload.sources.field_types import is_type
+from fastload.sources.fields import LABEL, Wanted
 from fastload.sources.mixed import (
     Mixed,
     Phase,
@@ -25,7 +26,7 @@ from fastload.sources.mixed import (
 )
 
 Part: TypeAlias = str | os.PathLike[str] | Dataset
-Target: TypeAlias = str | Sequence[str] | None
+Target: TypeAlias = Wanted | None
 
 
 def mix(
@@ -36,7 +37,7 @@ def mix(
     until: str = "first",
     length: int | None = None,
     schedule: Mapping[int, Weights] | None = None,
-    target: Target | Mapping[str, str | Sequence[str]] = None,
+    target: Target | Mapping[str, Wanted] = None,
 ) -> Dataset:
     """Several data sets as one, whose samples are drawn in given shares.
 
@@ -60,7 +61,8 @@ def mix(
             the weights of `parts` hold until the first of these draws.
         target: As `fastload.open`'s, of the parts that are paths. Where they call the same
             things by other names, that of each: {"laion": "txt", "own": "caption"}. Batches
-            have the names of the first part. A data set that is open has its own; where all are,
+            have the names of the first part. {"txt": "text"} declares types for all parts. A
+            data set that is open has its own; where all are,
             {} gives them one list of names.
 
     Returns:
@@ -88,10 +90,11 @@ def mix(
     weights = [weight for _, weight in pairs]
     problems = problems_of(names, weights, by, until, length, schedule)
     paths = [name for name, (part, _) in zip(names, pairs, strict=True) if _is_path(part)]
-    problems += target_problems(paths, target)
+    of_each = target if isinstance(target, Mapping) and not _of_all(target, paths) else None
+    problems += target_problems(paths, of_each)
     if problems:
         raise UsageError("\n".join(f"mix: {problem}" for problem in problems))
-    pipelines = _pipelines(names, [part for part, _ in pairs], transform, target)
+    pipelines = _pipelines(names, [part for part, _ in pairs], transform, target, of_each)
     _check_alike(names, pipelines)
     sizes = [len(pipeline.source) for pipeline in pipelines]
     exact = [Fraction(float(weight)) for weight in weights]
@@ -127,16 +130,23 @@ def _name(part: Part, number: int) -> str:
     return f"part {number}" if isinstance(part, Dataset) else os.fspath(part)
 
 
+def _of_all(target: Mapping[str, object], paths: Sequence[str]) -> bool:
+    """Whether it has names and types, for all parts alike, not what each part has."""
+    types = all(map(is_type, target.values()))
+    return bool(target) and types and not any(name in paths for name in target)
+
+
 def _pipelines(
     names: Sequence[str],
     parts: Sequence[Part],
     transform: object,
-    target: Target | Mapping[str, str | Sequence[str]],
+    target: Target | Mapping[str, Wanted],
+    of_each: Mapping[str, Wanted] | None,
 ) -> list[Pipeline]:
-    if not isinstance(target, Mapping):
+    if of_each is None:
         return [_opened(part, transform, target) for part in parts]
     opened = [
-        _opened(part, transform, target.get(name)) for name, part in zip(names, parts, strict=True)
+        _opened(part, transform, of_each.get(name)) for name, part in zip(names, parts, strict=True)
     ]
     return [_called_as(opened[0], one) for one in opened]
 
@@ -148,6 +158,7 @@ def _called_as(first: Pipeline, one: Pipeline) -> Pipeline:
     pairs = list(zip(one.target.names, first.target.names, strict=False))
     as_many = (len(one.target.names), one.target.alone) == (len(pairs), first.target.alone)
     alike = len(first.target.names) == len(pairs) and as_many
+    alike &= first.target.types == one.target.types
     if not alike or any((LABEL in pair) and len(set(pair)) > 1 for pair in pairs):
         return one  # which is refused
     source = Relabelled(one.source, None, tuple(one.source.classes), tuple(pairs))

@@ -76,9 +76,16 @@ class Runner:
         wrong. Raises SampleError.
         """
         trouble = Trouble(self.plan.on_error, work)
-        batch, done = made(self, trouble, len(self.plan.source), self.plan.views)
+        batch, done = made(self._checked, trouble, len(self.plan.source), self.plan.views)
         whole = (torch.empty(0), torch.empty(0)) if batch is None else batch
         return (*whole, *([] if done.valid is None else [torch.from_numpy(done.valid)])), trouble
+
+    def _checked(self, work: Work) -> tuple[Any, torch.Tensor]:
+        """The batch, where what lies beside its images can be had, too. Raises SampleError."""
+        if self.plan.checked is not None:
+            for _, error in self.plan.checked.bad(self.plan.source, work.samples):
+                raise error
+        return self(work)
 
     def __call__(self, work: Work) -> tuple[Any, torch.Tensor]:
         """images [N, C, H, W], of several views a list of them, and labels as `plan.targets` has

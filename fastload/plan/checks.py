@@ -53,7 +53,7 @@ def target_problems(pipeline: Pipeline, device: str | None) -> list[str]:
     if lacks := pipeline.target.lacks(pipeline.source):
         problems.append(
             f"{', '.join(lacks)} is not there in all parts, or of several kinds; mix parts that "
-            "have the same"
+            "have the same, or declare types: target={name: type}"
         )
     return [f"target ({', '.join(pipeline.target.names)}): {problem}" for problem in problems]
 

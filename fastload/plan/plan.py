@@ -133,6 +133,13 @@ class Plan:
         )
 
     @property
+    def checked(self) -> Target | None:
+        """What lies beside the images, where a bad value is to cost its own sample only: it is read
+        before they are made.
+        """
+        return None if self.on_error == "raise" else self.target
+
+    @property
     def augment(self) -> str:
         return self.placement.augment
 
