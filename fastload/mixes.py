@@ -10,9 +10,9 @@ from fastload.dataset import Dataset
 from fastload.errors import PipelineError, UsageError
 from fastload.lowering import open
 from fastload.lowering.chain import known_pictures
-from fastload.order.mix_arguments import Weights, in_order, problems_of, target_problems
+from fastload.order.mix_arguments import Weights, each_problems, in_order, problems_of
 from fastload.order.mixture import MOST, MOST_DRAWS
-from fastload.plan import forms
+from fastload.plan import checks, forms
 from fastload.plan.pipeline import Pipeline
 from fastload.sources.base import remote
 from fastload.sources.field_types import is_type
@@ -49,8 +49,9 @@ def mix(
     Args:
         parts: What `fastload.open` takes, with the weight of each; or pairs of a data set
             that it gave, or a path, and a weight. Weights are 0 or more, in any unit.
-        transform: As `fastload.open`'s, for all parts; of data sets that are open, None
-            keeps theirs, which must be equal.
+        transform: As `fastload.open`'s, for all parts; or that of each: {"laion": …, "own":
+            …}. Of data sets that are open, None keeps theirs. Parts may differ in all but the
+            size, the type and the ops of STORE that they end with.
         by: "weights": shares of the draws. "epochs": how often each part is seen in an
             epoch, 0.5 for half of it.
         until: When an epoch by weights ends. "first": when the first part was seen once.
@@ -90,8 +91,10 @@ def mix(
     weights = [weight for _, weight in pairs]
     problems = problems_of(names, weights, by, until, length, schedule)
     paths = [name for name, (part, _) in zip(names, pairs, strict=True) if _is_path(part)]
+    if isinstance(transform, Mapping):
+        problems += each_problems("transform", names, paths, transform)
     of_each = target if isinstance(target, Mapping) and not _of_all(target, paths) else None
-    problems += target_problems(paths, of_each)
+    problems += [] if of_each is None else each_problems("target", paths, paths, of_each)
     if problems:
         raise UsageError("\n".join(f"mix: {problem}" for problem in problems))
     pipelines = _pipelines(names, [part for part, _ in pairs], transform, target, of_each)
@@ -105,7 +108,10 @@ def mix(
     recipe = Recipe(names, sum(counts), tuple(Phase(*each) for each in sorted(changes.items())))
     _check_shares(recipe, changes[0] if schedule and 0 in schedule else exact)
     source = Mixed(with_one_list_of_classes([each.source for each in pipelines]), recipe)
-    return Dataset(replace(pipelines[0], source=source))
+    alike = all(each.ops == pipelines[0].ops for each in pipelines)
+    own = () if alike else tuple(zip(names, (each.ops for each in pipelines), strict=True))
+    checks.check_parts(own)
+    return Dataset(replace(pipelines[0], source=source, by_part=own))
 
 
 def _pairs(parts: object) -> list[tuple[Part, float]]:
@@ -143,12 +149,15 @@ def _pipelines(
     target: Target | Mapping[str, Wanted],
     of_each: Mapping[str, Wanted] | None,
 ) -> list[Pipeline]:
-    if of_each is None:
-        return [_opened(part, transform, target) for part in parts]
     opened = [
-        _opened(part, transform, of_each.get(name)) for name, part in zip(names, parts, strict=True)
+        _opened(
+            part,
+            transform.get(name) if isinstance(transform, Mapping) else transform,
+            target if of_each is None else of_each.get(name),
+        )
+        for name, part in zip(names, parts, strict=True)
     ]
-    return [_called_as(opened[0], one) for one in opened]
+    return opened if of_each is None else [_called_as(opened[0], one) for one in opened]
 
 
 def _called_as(first: Pipeline, one: Pipeline) -> Pipeline:
@@ -199,9 +208,13 @@ def _check_alike(names: Sequence[str], pipelines: Sequence[Pipeline]) -> None:
     for name, one in zip(names, pipelines, strict=True):
         if one.masks:
             problems.append(f"mix: {name} has masks, want labels; leave it out")
-        elif (one.pictures, one.form) != (first.pictures, first.form):
+        elif (one.views, one.form) != (first.views, first.form):
             problems.append(
-                f"mix: {name} has other ops than {names[0]}; give transform= for all of them"
+                f"mix: {name} has other views than {names[0]}; give transform= for all of them"
+            )
+        elif one.by_part:
+            problems.append(
+                f"mix: {name} is a mix whose parts have ops of their own; mix its parts"
             )
         if one.target != first.target:
             problems.append(
