@@ -240,10 +240,27 @@ def _of_bytes(data: bytes, wanted: Type) -> NDArray[Any]:
 
 def _of_json(data: bytes, wanted: Type) -> NDArray[Any]:
     """Lists of numbers. Raises ValueError and RecursionError."""
-    found = np.array(json.loads(data))
-    if not found.size or found.dtype.kind not in "biuf":
-        raise ValueError(f"{short(data)}, want lists of numbers")
-    return found
+    # Looked at first: of text, NumPy would make an array as wide as the longest
+    flat = _flat(
+        json.loads(data), wanted.shape, (bool,) if wanted.numbers == "bool" else (int, float)
+    )
+    found = None if flat is None else np.array(flat)
+    if found is None or found.dtype.kind not in "biuf":
+        raise ValueError(f"{short(data)}, want lists of numbers, in all {list(wanted.shape)}")
+    return found.reshape(wanted.shape)
+
+
+def _flat(value: Any, shape: Sequence[int], kinds: tuple[type, ...]) -> list[Any] | None:
+    """The numbers of nested lists of this shape; None: they are none."""
+    if not shape:
+        return [value] if type(value) in kinds else None
+    if type(value) is not list or len(value) != shape[0]:
+        return None
+    if len(shape) == 1:
+        return value if all(type(one) in kinds for one in value) else None
+    parts = [_flat(one, shape[1:], kinds) for one in value]
+    whole = [part for part in parts if part is not None]
+    return [one for part in whole for one in part] if len(whole) == len(parts) else None
 
 
 def _fitting(found: NDArray[Any], wanted: Type) -> NDArray[Any]:
