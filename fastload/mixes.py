@@ -157,7 +157,20 @@ def _pipelines(
         )
         for name, part in zip(names, parts, strict=True)
     ]
+    opened = [_local(one) for one in opened]
     return opened if of_each is None else [_called_as(opened[0], one) for one in opened]
+
+
+def _local(one: Pipeline) -> Pipeline:
+    """The same; shards in a store are brought whole, since a batch reads from several parts."""
+    if remote(one.source) is None:
+        return one
+    # Local data sets need none of it
+    from fastload.sources import staging
+    from fastload.sources.remote import RemoteShards
+
+    assert isinstance(one.source, RemoteShards)  # open gives no other one
+    return replace(one, source=staging.brought(one.source))
 
 
 def _called_as(first: Pipeline, one: Pipeline) -> Pipeline:
@@ -220,11 +233,6 @@ def _check_alike(names: Sequence[str], pipelines: Sequence[Pipeline]) -> None:
             problems.append(
                 f"mix: {name} has another target than {names[0]}; give all the same, or "
                 "target={part: name, …}"
-            )
-        if remote(one.source) is not None:
-            problems.append(
-                f"mix: {name} is read through a cache, want local parts; copy it, or mix what is "
-                "local"
             )
         if not len(one.source):
             problems.append(f"mix: {name} has no samples; leave it out")
