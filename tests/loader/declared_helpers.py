@@ -92,8 +92,8 @@ def litdata(root):
         for n in range(COUNT)
     ]  # fmt: skip
     chunks, listed = (
-        {"0.bin": litdata_files.chunk(items)},
-        [litdata_files.described("0.bin", COUNT)],
+        {"chunk-0-0.bin": litdata_files.chunk(items)},
+        [litdata_files.described("chunk-0-0.bin", COUNT)],
     )
     return str(litdata_files.write(root, chunks, listed, litdata_files.config(types, names)))
 
@@ -127,7 +127,7 @@ def parquet(root):
     columns = {
         "vec": pa.array([vector(n).tolist() for n in numbers], pa.list_(pa.float32())),
         "fixed": pa.array([vector(n).tolist() for n in numbers], pa.list_(pa.float32(), 3)),
-        "nested": pa.array([[path(n)] for n in numbers], pa.list_(pa.list_(pa.int64()))),
+        "deep": pa.array([[path(n)] for n in numbers], pa.list_(pa.list_(pa.int64()))),
         "gaps": pa.array([[n, None] for n in numbers], pa.list_(pa.int64())),
         "path": pa.array([path(n) for n in numbers], pa.large_list(pa.int32())),
         "score": pa.array([n / 4 for n in numbers]),

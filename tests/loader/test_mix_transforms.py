@@ -14,7 +14,7 @@ from fastload.parity.run import Setting, measure
 from tests.conftest import encoded, textured
 from tests.loader.resume_helpers import check_every_step
 
-SIZE = (24, 32)
+SIZE = (24, 24)
 LAST = [T.ToTensor(), T.Normalize((0.5,) * 3, (0.2,) * 3), T.RandomErasing(p=0.5)]
 # Other boxes, filters, numbers of ops and of steps; one draws its filter
 CHAINS = {
@@ -99,9 +99,10 @@ def test_some_of_them_and_several_mixes(roots):
     )
 
 
-def test_resumes_at_every_step_and_mixes(roots):
-    assert check_every_step(lambda: loader(mixed(roots))) > 0
-    assert check_every_step(lambda: loader(mixed(roots), mix=T.MixUp(num_classes=2))) > 0
+@pytest.mark.long
+@pytest.mark.parametrize("mix", [None, T.MixUp(num_classes=2)])
+def test_resumes_at_every_step(roots, mix):
+    assert check_every_step(lambda: loader(mixed(roots), 8, mix=mix)) > 0
 
 
 def test_sizes_that_grow_and_workers(roots):
@@ -140,7 +141,7 @@ def test_what_does_not_go_together(roots):
         fastload.mix(weights, {one: [crop, T.ToImage()], two: [T.CenterCrop(20), T.ToImage()]})
     assert str(refused.value) == (
         f"mix: {two} ends otherwise than {one} (got uint8 20x20, ToImage(channels_last=False); "
-        "want uint8 24x32, ToImage(channels_last=False)); give both the same size, type and last "
+        "want uint8 24x24, ToImage(channels_last=False)); give both the same size, type and last "
         "ops"
     )
     other = [crop, T.ToTensor(), T.Normalize((0.4,) * 3, (0.2,) * 3)]
@@ -150,7 +151,7 @@ def test_what_does_not_go_together(roots):
         fastload.mix(weights, {one: crop, "else": crop})
     want = f"(want one for each of {one}, {two}); correct it"
     assert str(wrong.value).splitlines() == [
-        f"mix: transform has 'else', which is no path of a part {want}",
+        f"mix: transform has 'else', which is no part {want}",
         f"mix: transform has nothing for {two} {want}",
     ]
     with pytest.raises(PipelineError, match="is a mix whose parts have ops of their own"):
