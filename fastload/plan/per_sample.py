@@ -36,7 +36,7 @@ def records_of(plan: Plan, work: Work, sizes: Ints) -> list[OfSample]:
     """Of each sample; sizes: int32 [N, 2] of the images, px."""
     out = dict[int, OfSample]()
     for number, mine in by_part(plan, work):
-        one = plan.of_part(number)
+        one = plan.by_part[number] if plan.by_part else plan
         records = one.records(some(work, mine), sizes[mine])
         for place, position in enumerate(mine.tolist()):
             out[position] = OfSample(one, [record[place] for record in records])

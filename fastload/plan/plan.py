@@ -93,10 +93,6 @@ class Plan:
     def where(self) -> str:
         return f"view {self.view + 1}: " if self.views else f"{self.part}: " if self.part else ""
 
-    def of_part(self, number: int) -> "Plan":
-        """That of the samples of a part of the mix."""
-        return self.by_part[number] if self.by_part else self
-
     @property
     def full(self) -> int:
         """The side that a size schedule changes, px: after CROP, or the width of the finished
@@ -119,10 +115,8 @@ class Plan:
             return self._in_bucket(*size)
         steps, out = stackable(resizing.at_size(self.ops, self.size_mode, size, self.full))
         more = tuple(view.at(max(1, round(view.full * size / self.full))) for view in self.more)
-        return replace(self, steps=steps, out=out, more=more, by_part=self._each(size))
-
-    def _each(self, size: Size) -> tuple["Plan", ...]:
-        return tuple(one.at(size) for one in self.by_part)
+        by_part = tuple(part.at(size) for part in self.by_part)
+        return replace(self, steps=steps, out=out, more=more, by_part=by_part)
 
     def _in_bucket(self, height: int, width: int) -> "Plan":
         now = self.cropped
@@ -132,7 +126,8 @@ class Plan:
             replace(one, steps=steps, out=out)
             for one, (steps, out) in zip(self.pictures, made, strict=True)
         )
-        return replace(first, more=tuple(more), by_part=self._each((height, width)))
+        by_part = tuple(part.at((height, width)) for part in self.by_part)
+        return replace(first, more=tuple(more), by_part=by_part)
 
     def placed(self, placement: Placement) -> "Plan":
         """The same, made there."""
@@ -196,13 +191,7 @@ def plan(
     mode = schedule.mode if schedule else "decode"
     where = (*placement.asked_for(decode, augment), HOST)[0]
     first = Plan(pipeline.source, (), Spec(), decode_scale, mode, where, views=len(pipeline.views))
-    pictures, problems = _pictures(first, pipeline)
-    of_parts = [
-        _pictures(replace(first, part=name), replace(pipeline, ops=ops))
-        for name, ops in pipeline.by_part
-    ]
-    if of_parts:
-        problems = [problem for _, wrong in of_parts for problem in wrong]
+    pictures, of_parts, problems = _all_pictures(first, pipeline)
     if problems:
         if schedule:
             problems += [f"{progressive.WHERE}: {problem}" for problem in schedule.problems()]
@@ -215,13 +204,27 @@ def plan(
         mix=mix,
         on_error=on_error,
         form=pipeline.form,
-        by_part=tuple(one for (one,), _ in of_parts),
+        by_part=of_parts,
     )
     others += checks.alike_problems([(one.part, one.steps, one.out) for one in whole.by_part])
     others += checks.form_problems(whole.form, [picture.out for picture in pictures])
     if wrong := [*(_schedule_problems(whole, schedule) if schedule else []), *others]:
         raise PipelineError(wrong)
     return whole
+
+
+def _all_pictures(
+    first: Plan, pipeline: Pipeline
+) -> tuple[list[Plan], tuple[Plan, ...], list[str]]:
+    """`_pictures`, and the plans of a mix's parts with ops of their own."""
+    pictures, problems = _pictures(first, pipeline)
+    found = [
+        _pictures(replace(first, part=name), replace(pipeline, ops=ops))
+        for name, ops in pipeline.by_part
+    ]
+    if found:
+        problems = [problem for _, wrong in found for problem in wrong]
+    return pictures, tuple(one for made, _ in found for one in made), problems
 
 
 def _pictures(first: Plan, pipeline: Pipeline) -> tuple[list[Plan], list[str]]:
