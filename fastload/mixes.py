@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from fastload.dataset import Dataset
 from fastload.errors import PipelineError, UsageError
@@ -153,7 +153,7 @@ def _pipelines(
         _opened(
             part,
             transform.get(name) if isinstance(transform, Mapping) else transform,
-            target if of_each is None else of_each.get(name),
+            cast("Target", target) if of_each is None else of_each.get(name),
         )
         for name, part in zip(names, parts, strict=True)
     ]

@@ -146,7 +146,7 @@ def _is_list(kind: Any) -> bool:
 
 
 def _dtype(kind: Any) -> str:
-    return np.dtype(kind.to_pandas_dtype()).newbyteorder("<").str
+    return str(np.dtype(kind.to_pandas_dtype()).newbyteorder("<").str)
 
 
 def _bytes(array: Any, kind: str) -> list[bytes]:
