@@ -74,7 +74,7 @@ def mix(
 
     Raises:
         SourceError: A part cannot be opened.
-        PipelineError: The ops cannot run, or parts have different ones.
+        PipelineError: The ops cannot run, or parts end with different ones.
         UsageError: Weights or other arguments make no sense; each problem has a line.
 
     Example:
