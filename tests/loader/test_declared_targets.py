@@ -39,7 +39,10 @@ def check(batch, declared, numbers):
         assert batch[name].tolist() == want.tolist()
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize(
+    "form",
+    [pytest.param(form, marks=() if form == "tars" else pytest.mark.long) for form in FORMATS],
+)
 def test_every_format(tmp_path, form):
     make, declared = FORMATS[form]
     data = fastload.open(make(tmp_path / "data"), OPS, target=declared)
@@ -58,6 +61,7 @@ def test_every_format(tmp_path, form):
     check({name: value[None] for name, value in single.items()}, declared, [5])
 
 
+@pytest.mark.long
 def test_without_a_declaration(tmp_path):
     """Arrays whose type is known are tensors; lists are as JSON has them."""
     data = fastload.open(mds(tmp_path / "m"), OPS, target=("vec", "own", "digits"))
@@ -172,6 +176,7 @@ def test_bad_bytes_cost_their_sample_only(tmp_path):
             assert int(row[0]) in good
 
 
+@pytest.mark.long
 def test_substitutes_are_those_of_the_reference(tmp_path):
     data, seen = bad_tars(tmp_path / "t"), []
     for backend in ("native", "torch"):
@@ -183,6 +188,7 @@ def test_substitutes_are_those_of_the_reference(tmp_path):
         assert torch.equal(mine[1], theirs[1])
 
 
+@pytest.mark.long
 def test_joined_sets(tmp_path):
     one = fastload.open(tars(tmp_path / "t"), OPS, target={"raw": VEC})
     both = loader(ConcatDataset([one, Subset(one, [4, 2])]), COUNT + 2, shuffle=False)
@@ -195,6 +201,7 @@ def test_several_images(tmp_path):
     assert data[4][1] == {"control.png": b"png 4", "label": 0}
 
 
+@pytest.mark.long
 def test_parity_compares_them(tmp_path):
     data = fastload.open(tars(tmp_path / "t"), OPS, target={"vec.npy": VEC, "path.json": "json"})
     report = measure(data, Setting(images=6, batch_size=3), names=["native"], whole=True)

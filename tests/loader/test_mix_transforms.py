@@ -67,6 +67,7 @@ def test_each_part_has_its_own(roots):
     assert "backend native" in loader(data).explain()
 
 
+@pytest.mark.long
 def test_the_reference_gives_the_same(roots):
     data = mixed(roots)
     report = measure(data, Setting(images=16, batch_size=6), names=["native"])
@@ -82,6 +83,7 @@ def test_open_parts_keep_theirs(roots):
     assert [name for name, _ in one.pipeline.by_part] == ["part 0", roots["two"]]
 
 
+@pytest.mark.long
 def test_some_of_them_and_several_mixes(roots):
     data = mixed(roots)
     some, order = [12, 3, 8, 15, 0], list(range(5))
@@ -105,6 +107,7 @@ def test_resumes_at_every_step(roots, mix):
     assert check_every_step(lambda: loader(mixed(roots), 8, mix=mix)) > 0
 
 
+@pytest.mark.long
 def test_sizes_that_grow_and_workers(roots):
     data = pickle.loads(pickle.dumps(mixed(roots)))
     sized = {"size_schedule": [16, 32], "batch_size": 8}
@@ -117,6 +120,7 @@ def test_sizes_that_grow_and_workers(roots):
         assert all(torch.equal(*pair) for pair in zip(*seen, strict=True))
 
 
+@pytest.mark.long
 def test_one_sample_and_a_sheet(roots):
     data = mixed(roots)
     assert all(data[sample][0].shape == (3, *SIZE) for sample in (0, 7, 12))

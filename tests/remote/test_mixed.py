@@ -10,6 +10,8 @@ from tests.loader.resume_helpers import check_every_step
 from tests.remote.conftest import OPS
 from tests.remote.web import serving
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
