@@ -3,7 +3,7 @@ part's are drawn by its own ops, and put in their places.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +59,6 @@ def _joined(places: Sequence[Longs], parts: Sequence[Array | None], count: int) 
     out: Array = np.zeros((count, *sides), known[0].dtype)
     for mine, part in zip(places, parts, strict=True):
         if part is not None:
-            place: Any = (mine, *(slice(0, side) for side in part.shape[1:]))
-            out[place] = part
+            view = out[tuple(slice(0, side) for side in (count, *part.shape[1:]))]
+            view[mine] = part
     return out
