@@ -15,8 +15,9 @@ from fastload.backends import masks
 from fastload.errors import OpError, SampleError
 from fastload.plan.pipeline import Pipeline
 from fastload.sources import raw_pixels, read
+from fastload.sources.views import part_of
 from fastload.spec import Longs, Records
-from fastload.transforms import pil
+from fastload.transforms import Op, pil
 from fastload.transforms.base import ImageLike
 
 Sample: TypeAlias = ImageLike | list[ImageLike]  # a list of the views
@@ -87,7 +88,7 @@ class Dataset(torch.utils.data.Dataset[tuple[Sample, Target]]):
             raise pil.undecodable(source.name(sample), sample, error) from error
         size, views = pil.size(image), []
         records: list[Records] = []
-        for ops in self.pipeline.pictures:
+        for ops in self._pictures(sample):
             now, records = image, []
             try:
                 for op in ops:
@@ -105,8 +106,18 @@ class Dataset(torch.utils.data.Dataset[tuple[Sample, Target]]):
             )
         return views if self.pipeline.views else views[0], target
 
+    def _pictures(self, sample: int) -> tuple[tuple[Op, ...], ...]:
+        """The ops of each picture of a sample."""
+        if not self.pipeline.by_part:
+            return self.pipeline.pictures
+        part = int(part_of(self.pipeline.source, np.array([sample], np.int64))[0])
+        return (self.pipeline.by_part[part][1],)
+
     def __repr__(self) -> str:
-        ops = "".join(f"\n    {op}" for op in self.pipeline.ops)
+        parts = self.pipeline.by_part or (("", self.pipeline.ops),)
+        ops = "".join(
+            f"\n    {name}{': ' if name else ''}{op}" for name, ops in parts for op in ops
+        )
         ops += "".join(
             f"\n    view {view}: {', '.join(map(str, each))}"
             for view, each in enumerate(self.pipeline.views, start=1)

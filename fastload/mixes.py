@@ -4,18 +4,19 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from fastload.dataset import Dataset
 from fastload.errors import PipelineError, UsageError
 from fastload.lowering import open
 from fastload.lowering.chain import known_pictures
-from fastload.order.mix_arguments import Weights, in_order, problems_of, target_problems
+from fastload.order.mix_arguments import Weights, each_problems, in_order, problems_of
 from fastload.order.mixture import MOST, MOST_DRAWS
-from fastload.plan import forms
+from fastload.plan import checks, forms
 from fastload.plan.pipeline import Pipeline
 from fastload.sources.base import remote
-from fastload.sources.fields import LABEL
+from fastload.sources.field_types import is_type
+from fastload.sources.fields import LABEL, Wanted
 from fastload.sources.mixed import (
     Mixed,
     Phase,
@@ -25,7 +26,7 @@ from fastload.sources.mixed import (
 )
 
 Part: TypeAlias = str | os.PathLike[str] | Dataset
-Target: TypeAlias = str | Sequence[str] | None
+Target: TypeAlias = Wanted | None
 
 
 def mix(
@@ -36,7 +37,7 @@ def mix(
     until: str = "first",
     length: int | None = None,
     schedule: Mapping[int, Weights] | None = None,
-    target: Target | Mapping[str, str | Sequence[str]] = None,
+    target: Target | Mapping[str, Wanted] = None,
 ) -> Dataset:
     """Several data sets as one, whose samples are drawn in given shares.
 
@@ -48,8 +49,9 @@ def mix(
     Args:
         parts: What `fastload.open` takes, with the weight of each; or pairs of a data set
             that it gave, or a path, and a weight. Weights are 0 or more, in any unit.
-        transform: As `fastload.open`'s, for all parts; of data sets that are open, None
-            keeps theirs, which must be equal.
+        transform: As `fastload.open`'s, for all parts; or that of each: {"laion": …, "own":
+            …}. Of data sets that are open, None keeps theirs. Parts may differ in all but the
+            size, the type and the ops of STORE that they end with.
         by: "weights": shares of the draws. "epochs": how often each part is seen in an
             epoch, 0.5 for half of it.
         until: When an epoch by weights ends. "first": when the first part was seen once.
@@ -60,7 +62,8 @@ def mix(
             the weights of `parts` hold until the first of these draws.
         target: As `fastload.open`'s, of the parts that are paths. Where they call the same
             things by other names, that of each: {"laion": "txt", "own": "caption"}. Batches
-            have the names of the first part. A data set that is open has its own; where all are,
+            have the names of the first part. {"txt": "text"} declares types for all parts. A
+            data set that is open has its own; where all are,
             {} gives them one list of names.
 
     Returns:
@@ -71,7 +74,7 @@ def mix(
 
     Raises:
         SourceError: A part cannot be opened.
-        PipelineError: The ops cannot run, or parts have different ones.
+        PipelineError: The ops cannot run, or parts end with different ones.
         UsageError: Weights or other arguments make no sense; each problem has a line.
 
     Example:
@@ -88,10 +91,13 @@ def mix(
     weights = [weight for _, weight in pairs]
     problems = problems_of(names, weights, by, until, length, schedule)
     paths = [name for name, (part, _) in zip(names, pairs, strict=True) if _is_path(part)]
-    problems += target_problems(paths, target)
+    if isinstance(transform, Mapping):
+        problems += each_problems("transform", names, paths, transform)
+    of_each = target if isinstance(target, Mapping) and not _of_all(target, paths) else None
+    problems += [] if of_each is None else each_problems("target", paths, paths, of_each)
     if problems:
         raise UsageError("\n".join(f"mix: {problem}" for problem in problems))
-    pipelines = _pipelines(names, [part for part, _ in pairs], transform, target)
+    pipelines = _pipelines(names, [part for part, _ in pairs], transform, target, of_each)
     _check_alike(names, pipelines)
     sizes = [len(pipeline.source) for pipeline in pipelines]
     exact = [Fraction(float(weight)) for weight in weights]
@@ -102,7 +108,10 @@ def mix(
     recipe = Recipe(names, sum(counts), tuple(Phase(*each) for each in sorted(changes.items())))
     _check_shares(recipe, changes[0] if schedule and 0 in schedule else exact)
     source = Mixed(with_one_list_of_classes([each.source for each in pipelines]), recipe)
-    return Dataset(replace(pipelines[0], source=source))
+    alike = all(each.ops == pipelines[0].ops for each in pipelines)
+    own = () if alike else tuple(zip(names, (each.ops for each in pipelines), strict=True))
+    checks.check_parts(own)
+    return Dataset(replace(pipelines[0], source=source, by_part=own))
 
 
 def _pairs(parts: object) -> list[tuple[Part, float]]:
@@ -127,18 +136,41 @@ def _name(part: Part, number: int) -> str:
     return f"part {number}" if isinstance(part, Dataset) else os.fspath(part)
 
 
+def _of_all(target: Mapping[str, object], paths: Sequence[str]) -> bool:
+    """Whether it has names and types, for all parts alike, not what each part has."""
+    types = all(map(is_type, target.values()))
+    return bool(target) and types and not any(name in paths for name in target)
+
+
 def _pipelines(
     names: Sequence[str],
     parts: Sequence[Part],
     transform: object,
-    target: Target | Mapping[str, str | Sequence[str]],
+    target: Target | Mapping[str, Wanted],
+    of_each: Mapping[str, Wanted] | None,
 ) -> list[Pipeline]:
-    if not isinstance(target, Mapping):
-        return [_opened(part, transform, target) for part in parts]
     opened = [
-        _opened(part, transform, target.get(name)) for name, part in zip(names, parts, strict=True)
+        _opened(
+            part,
+            transform.get(name) if isinstance(transform, Mapping) else transform,
+            cast("Target", target) if of_each is None else of_each.get(name),
+        )
+        for name, part in zip(names, parts, strict=True)
     ]
-    return [_called_as(opened[0], one) for one in opened]
+    opened = [_local(one) for one in opened]
+    return opened if of_each is None else [_called_as(opened[0], one) for one in opened]
+
+
+def _local(one: Pipeline) -> Pipeline:
+    """The same; shards in a store are brought whole, since a batch reads from several parts."""
+    if remote(one.source) is None:
+        return one
+    # Local data sets need none of it
+    from fastload.sources import staging
+    from fastload.sources.remote import RemoteShards
+
+    assert isinstance(one.source, RemoteShards)  # open gives no other one
+    return replace(one, source=staging.brought(one.source))
 
 
 def _called_as(first: Pipeline, one: Pipeline) -> Pipeline:
@@ -148,6 +180,7 @@ def _called_as(first: Pipeline, one: Pipeline) -> Pipeline:
     pairs = list(zip(one.target.names, first.target.names, strict=False))
     as_many = (len(one.target.names), one.target.alone) == (len(pairs), first.target.alone)
     alike = len(first.target.names) == len(pairs) and as_many
+    alike &= first.target.types == one.target.types
     if not alike or any((LABEL in pair) and len(set(pair)) > 1 for pair in pairs):
         return one  # which is refused
     source = Relabelled(one.source, None, tuple(one.source.classes), tuple(pairs))
@@ -188,19 +221,18 @@ def _check_alike(names: Sequence[str], pipelines: Sequence[Pipeline]) -> None:
     for name, one in zip(names, pipelines, strict=True):
         if one.masks:
             problems.append(f"mix: {name} has masks, want labels; leave it out")
-        elif (one.pictures, one.form) != (first.pictures, first.form):
+        elif (one.views, one.form) != (first.views, first.form):
             problems.append(
-                f"mix: {name} has other ops than {names[0]}; give transform= for all of them"
+                f"mix: {name} has other views than {names[0]}; give transform= for all of them"
+            )
+        elif one.by_part:
+            problems.append(
+                f"mix: {name} is a mix whose parts have ops of their own; mix its parts"
             )
         if one.target != first.target:
             problems.append(
                 f"mix: {name} has another target than {names[0]}; give all the same, or "
                 "target={part: name, …}"
-            )
-        if remote(one.source) is not None:
-            problems.append(
-                f"mix: {name} is read through a cache, want local parts; copy it, or mix what is "
-                "local"
             )
         if not len(one.source):
             problems.append(f"mix: {name} has no samples; leave it out")

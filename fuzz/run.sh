@@ -4,14 +4,14 @@
 # Kernels (kernels/fuzz, ASan and UBSan): parse, verdict, index, region, transcode, device, augment, page, png. They need Clang with libFuzzer, and a name for
 # it in CXX if that is not clang++ or clang++-NN.
 # Readers (fuzz/readers.py): tar, arrow, groups, sidecar, beton, recipe, journal, name, state;
-# and of fuzz/spans.py: tars, mds, litdata, tfrecord, lmdb, parquet, kept. They need PYTHON (default: python3) with fastload and atheris.
+# and of fuzz/spans.py: tars, mds, litdata, tfrecord, lmdb, parquet, kept; and values. They need PYTHON (default: python3) with fastload and atheris.
 # The corpus grows in build/fuzz/corpus from run to run; what was found lies in build/fuzz/found. Without a target's tools it says so.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:?fuzz/run.sh: want SECONDS}
 shift
 kernels="parse verdict index region transcode device augment page png"
-readers="tar arrow groups sidecar beton recipe journal name state tars mds litdata tfrecord lmdb parquet kept"
+readers="tar arrow groups sidecar beton recipe journal name state tars mds litdata tfrecord lmdb parquet kept values"
 targets=${*:-$kernels $readers}
 out=build/fuzz
 python=${PYTHON:-python3}

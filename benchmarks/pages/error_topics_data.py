@@ -55,7 +55,8 @@ TOPICS = (
     ),
     Topic(
         "FFCV files, MDS shards, fields", "SourceError",
-        ("sources/beton", "conversion/readers/beton", "sources/mds", "sources/fields"),
+        ("sources/beton", "conversion/readers/beton", "sources/mds", "sources/fields",
+         "sources/field_"),
         "A file was cut off, was not finished by its writer, or has fields of other kinds.",
         "Write it again, or name the fields with images and labels. [migrate/ffcv.md](migrate/"
         "ffcv.md) and [migrate/streaming.md](migrate/streaming.md) have both.",

@@ -42,6 +42,10 @@ def explain_steps(plan: Plan) -> list[str]:
     once.
     """
     lines: list[str] = []
+    for one in plan.by_part:
+        lines += [f"  part {one.part}", *(f"    {op.stage.name:7} {op}" for op in one.ops)]
+    if lines:
+        return lines
     for ops, group in itertools.groupby(plan.pictures, key=lambda picture: picture.ops):
         views = [picture.view + 1 for picture in group]
         if plan.views:

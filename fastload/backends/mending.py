@@ -98,6 +98,8 @@ def scale(job: _native.Job, encoded: dict[int, bytes], crops: Ints) -> None:
 def _decoded(plan: Plan, sample: int) -> tuple[bytes, Pixels]:
     """A sample's bytes, if it is encoded, and its pixels uint8 [H, W, 3]. Raises SampleError."""
     name = plan.source.name(sample)
+    if plan.checked and (wrong := plan.checked.bad(plan.source, np.array([sample]))):
+        raise wrong[0][1]
     try:
         pixels = raw_pixels(plan.source, sample)
         data = read(plan.source, sample) if pixels is None else b""

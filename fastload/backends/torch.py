@@ -18,6 +18,7 @@ from fastload.backends.native import crop
 from fastload.backends.scaled import cropped
 from fastload.errors import OpError, SampleError, sample_error
 from fastload.plan.bad_samples import Trouble, made
+from fastload.plan.per_sample import records_of
 from fastload.plan.plan import Plan, mix_records, targets
 from fastload.plan.steps import Step
 from fastload.sources import raw_pixels, read
@@ -76,9 +77,16 @@ class Runner:
         wrong. Raises SampleError.
         """
         trouble = Trouble(self.plan.on_error, work)
-        batch, done = made(self, trouble, len(self.plan.source), self.plan.views)
+        batch, done = made(self._checked, trouble, len(self.plan.source), self.plan.views)
         whole = (torch.empty(0), torch.empty(0)) if batch is None else batch
         return (*whole, *([] if done.valid is None else [torch.from_numpy(done.valid)])), trouble
+
+    def _checked(self, work: Work) -> tuple[Any, torch.Tensor]:
+        """The batch, where what lies beside its images can be had, too. Raises SampleError."""
+        if self.plan.checked is not None:
+            for _, error in self.plan.checked.bad(self.plan.source, work.samples):
+                raise error
+        return self(work)
 
     def __call__(self, work: Work) -> tuple[Any, torch.Tensor]:
         """images [N, C, H, W], of several views a list of them, and labels as `plan.targets` has
@@ -110,7 +118,7 @@ class Runner:
             [image.size if isinstance(image, Late) else pil.size(image) for image in images],
             np.int32,
         )
-        drawn = [(picture.steps, picture.records(work, sizes)) for picture in self.plan.pictures]
+        drawn = [records_of(picture, work, sizes) for picture in self.plan.pictures]
         pictures = []
         for position, sample in enumerate(work.samples.tolist()):
             image, images[position] = images[position], None
@@ -118,9 +126,9 @@ class Runner:
             pictures.append(
                 [
                     _apply(
-                        self.plan, sample, image, steps, [record[position] for record in records]
+                        self.plan, sample, image, each[position].plan.steps, each[position].records
                     )
-                    for steps, records in drawn
+                    for each in drawn
                 ]
             )
             del image  # before the next one is decoded

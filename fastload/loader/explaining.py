@@ -145,7 +145,7 @@ def _plan(loader: BaseLoader[object], plan: Plan) -> list[str]:
     out = choosing.explain_steps(plan) + choosing.explain_scale(plan)
     out += sizes.explain(loader, plan)
     if plan.target is not None:
-        out.append(f"  target  {', '.join(plan.target.names)}, in place of labels")
+        out.append(f"  target  {plan.target.described()}, in place of labels")
     if loader.mix is not None:
         out.append(f"  mix     {loader.mix}, labels float32 [N, {plan.classes}]")
     return out + engines.explain(loader, loader._engine, loader._route.backend, plan)

@@ -16,7 +16,7 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from fastload.backends.base import Batch, Engine, WorkOrError
 from fastload.dataset import place_all
-from fastload.errors import BadSamplesError, FastloadError
+from fastload.errors import BadSamplesError, FastloadError, SampleError
 from fastload.loader import sizes, telling
 from fastload.loader.base import BaseLoader
 from fastload.loader.reseeded import Reseeded
@@ -98,7 +98,11 @@ class Native(Reseeded):
         plan = self._plan
         if plan.target is not None:
             images, numbers, *valid = batch
-            return [images, plan.target.of_batch(plan.source, np.asarray(numbers)), *valid]
+            try:
+                values = plan.target.of_batch(plan.source, np.asarray(numbers))
+            except SampleError as error:
+                raise self._bad.failed(self._meter, self._progress, error) from error.__cause__
+            return [images, values, *valid]
         if plan.form is None:
             return batch
         images, labels, *valid = batch

@@ -3,11 +3,11 @@ reasons why not.
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from fastload.dataset import Dataset
-from fastload.errors import PipelineError, UsageError
+from fastload.errors import PipelineError, SourceError, UsageError
 from fastload.files.formats import WEBDATASET, source_at
 from fastload.lowering.chain import Ops, known_pictures, lower_transform
 from fastload.lowering.datasets import lower
@@ -18,7 +18,7 @@ from fastload.plan.pipeline import Pipeline
 from fastload.plan.steps import infer_specs
 from fastload.remote.urls import is_url
 from fastload.sources import open_source
-from fastload.sources.fields import LABEL, target_of
+from fastload.sources.fields import LABEL, Wanted, target_of
 from fastload.sources.masks import pairs
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def open(
     mask_dtype: str = "uint8",
     mask_fill: int | None = None,
     fields: tuple[str, str] | None = None,
-    target: str | Sequence[str] | None = None,
+    target: Wanted | None = None,
     format: str | None = None,
     cache: str | os.PathLike[str] | None = None,
     cache_bytes: int | None = None,
@@ -65,7 +65,9 @@ def open(
             the fields with images and with integer labels; None takes the first of each.
         target: What comes with the images in place of labels: "txt", the text of each
             KEY.txt beside an image; "json", what is in it; or several names, for a
-            dictionary of such ("label" is the class number). docs/guides/captions.md.
+            dictionary of such ("label" is the class number). A dictionary says their
+            types, too: {"txt": "text", "clip.npy": "float32[512]", "score": "float"}; of
+            numbers a batch has a tensor [N, …]. docs/guides/captions.md.
         format: Its name, where the path does not tell: "shards", "folder", "beton",
             "mds", "litdata", "tfrecord", "lmdb", "webdataset", "wids", or another distribution's.
         cache: The folder of the cache; None: in the user's own cache. With a path, that
@@ -99,6 +101,8 @@ def open(
     if masks is None:
         names = [name for name in (wanted.names if wanted else ()) if name != LABEL]
         source = open_source(path, fields, format, store, names)
+        if wanted and (wrong := wanted.misfits(source)):
+            raise SourceError("\n".join(wrong))
         return Dataset(Pipeline(source, ops, views, target=wanted, form=forms.of_pair(form)))
     if wanted:
         raise PipelineError(["masks: come in place of labels, as target does; leave one out"])

@@ -166,7 +166,9 @@ def _concat(dataset: ConcatDataset[object]) -> Lowered:
         reason for pipeline in pipelines for reason in _with_masks(pipeline, "ConcatDataset")
     )
     if not reasons and any(
-        (one.pictures, one.form) != (pipelines[0].pictures, pipelines[0].form) for one in pipelines
+        (one.pictures, one.form, one.by_part)
+        != (pipelines[0].pictures, pipelines[0].form, pipelines[0].by_part)
+        for one in pipelines
     ):
         reasons.append("ConcatDataset has parts with different transforms")
     if not reasons and any(one.target != pipelines[0].target for one in pipelines):

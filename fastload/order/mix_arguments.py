@@ -74,14 +74,18 @@ def _weight_problems(where: str, names: Sequence[str], weights: Sequence[object]
     return []
 
 
-def target_problems(paths: Sequence[str], target: object) -> list[str]:
-    """paths: the names of the parts that are such. target: where it is a mapping, one for each."""
-    if not isinstance(target, Mapping):
-        return []
-    wrong = [f"target has {short(name)}, which is no path of a part" for name in target
-             if name not in paths]  # fmt: skip
-    wrong += [f"target has nothing for {name}" for name in paths if name not in target]
-    return [f"{text} (want one for each of {', '.join(paths)}); correct it" for text in wrong]
+def each_problems(
+    what: str, names: Sequence[str], paths: Sequence[str], given: Mapping[str, object]
+) -> list[str]:
+    """What is wrong with an argument that has something for each part.
+
+    names: of the parts that may have it; paths: of those that have to.
+    """
+    kind = "path of a part" if names == paths else "part"
+    wrong = [f"{what} has {short(name)}, which is no {kind}" for name in given
+             if name not in names]  # fmt: skip
+    wrong += [f"{what} has nothing for {name}" for name in paths if name not in given]
+    return [f"{text} (want one for each of {', '.join(names)}); correct it" for text in wrong]
 
 
 def _is_weight(value: object) -> bool:

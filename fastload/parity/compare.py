@@ -1,9 +1,11 @@
 """Collects, batch by batch, how far one backend is from the reference, and says what that means."""
 
+from typing import Any
+
 import numpy as np
 import torch
 
-from fastload.parity import difference, distribution
+from fastload.parity import difference, distribution, targets
 from fastload.parity.difference import PerImage
 from fastload.parity.report import (
     DIFFERS,
@@ -42,16 +44,14 @@ class Comparison:
         self.worst: tuple[float, float, int, torch.Tensor, torch.Tensor, str] | None = None
         self.images = 0  # compared
 
-    def add(
-        self, got: Images, target: torch.Tensor, want: Images, want_target: torch.Tensor
-    ) -> Cell | None:
+    def add(self, got: Images, target: Any, want: Images, want_target: Any) -> Cell | None:
         """Compare a batch with the reference's; a cell where that ends the row."""
         if len(got) != len(want):
             return Cell(SHAPE, why=(f"batches have {len(got)} views, want {len(want)}",))
         if why := next(filter(None, map(difference.mismatch, got, want)), ""):
             return Cell(SHAPE, why=(why,))
-        if target.dtype != want_target.dtype or not torch.equal(target, want_target):
-            return Cell(LABELS, why=(_label_problem(target, want_target),))
+        if why := targets.problem(target, want_target):
+            return Cell(LABELS, why=(why,))
         for view, (ours, theirs, level) in enumerate(zip(got, want, self.levels, strict=True)):
             differences = difference.of_batch(ours, theirs, level)
             self.per_image.append(differences)
@@ -62,7 +62,7 @@ class Comparison:
                     for images in (ours, theirs)
                 )
                 self.features.append((next(parts), next(parts)))
-        self.images += len(want_target)
+        self.images += len(want[0])
         return None
 
     def _keep_worst(
@@ -108,10 +108,3 @@ class Comparison:
         largest, mean, view, got, want, where = self.worst
         pixels = (denormalised(images, self.plan.pictures[view])[0] for images in (got, want))
         return Worst(where, largest, mean, *pixels)
-
-
-def _label_problem(got: torch.Tensor, want: torch.Tensor) -> str:
-    if got.shape != want.shape or got.dtype != want.dtype:
-        return f"targets are {got.dtype} {list(got.shape)}, want {want.dtype} {list(want.shape)}"
-    other = (got != want).flatten(1) if got.ndim > 1 else (got != want)[:, None]
-    return f"{int(other.any(dim=1).sum())} of {len(want)} targets of a batch are others"

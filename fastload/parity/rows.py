@@ -22,6 +22,7 @@ def rows(pipeline: Pipeline, mix: Mix | None = None) -> list[Row]:
 
     An op after which sizes still differ shares a row with the next one. A pipeline that is cut off
     draws what the whole one draws: random numbers depend on an op's position, not on what follows.
+    A mix whose parts have ops of their own is one row.
     Raises PipelineError.
     """
     size = plan(pipeline).cropped
@@ -29,6 +30,8 @@ def rows(pipeline: Pipeline, mix: Mix | None = None) -> list[Row]:
     alone = replace(pipeline, ops=(middle,), views=())
     table = [Row(f"decode (the middle {size.height}x{size.width} px)", alone, plan(alone))]
     waiting: list[str] = []
+    if pipeline.by_part:  # whose ops do not stand beside each other
+        return [Row("the whole of each part", pipeline, plan(pipeline, mix=mix))]
     longest = max(map(len, pipeline.pictures))
     for count in range(1, longest + 1):
         waiting.append(_name(pipeline, count))

@@ -15,13 +15,14 @@ from fastload.errors import BackendError, FastloadError, UsageError, mistyped
 from fastload.loader import DataLoader
 from fastload.order.samplers import ShuffleSampler
 from fastload.parity import rows as beginnings
+from fastload.parity import targets
 from fastload.parity.compare import Comparison
 from fastload.parity.report import CANNOT, FAILED, Cell, Column, Report
 from fastload.parity.rows import Row
 from fastload.transforms import Mix
 
 REFERENCE = "torch"
-Batch = tuple[list[torch.Tensor], torch.Tensor]  # images of each view, and the target
+Batch = tuple[list[torch.Tensor], Any]  # images of each view, and the target
 
 
 @dataclass(frozen=True)
@@ -116,12 +117,12 @@ def _cells(
         for column in [column for column in running if column not in done]:
             if failure := _advance(feeds[column], running[column], images, target):
                 done[column] = failure
-        on_done(len(target))
+        on_done(len(images[0]))
     return tuple(done[column] if column in done else running[column].cell() for column in compared)
 
 
 def _advance(
-    feed: Iterator[Batch], comparison: Comparison, images: list[torch.Tensor], target: torch.Tensor
+    feed: Iterator[Batch], comparison: Comparison, images: list[torch.Tensor], target: Any
 ) -> Cell | None:
     """Compare one more batch; a cell where that ends the row."""
     try:
@@ -144,4 +145,4 @@ def batches(column: Column, row: Row, order: list[int], setting: Setting) -> Ite
     )  # fmt: skip
     for images, target in loader:
         views = images if row.pipeline.views else [images]
-        yield [view.cpu() for view in views], target.cpu()
+        yield [view.cpu() for view in views], targets.on_cpu(target)

@@ -1,6 +1,6 @@
 """What to do, frozen and unchecked: a source and ops. `plan()` checks it and says how."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fastload.plan.forms import Form
 from fastload.sources import Source
@@ -18,8 +18,14 @@ class Pipeline:
     masks: Masks | None = None  # in place of labels
     target: Target | None = None  # in place of labels
     form: Form | None = None  # of a sample in a batch; None: [images, labels]
+    # Of a mix whose parts have ops of their own: each part's name and ops; `ops` are the first's
+    by_part: tuple[tuple[str, tuple[Op, ...]], ...] = ()
 
     @property
     def pictures(self) -> tuple[tuple[Op, ...], ...]:
         """The ops of each picture that a sample becomes."""
         return self.views or (self.ops,)
+
+    def with_ops(self, ops: tuple[Op, ...]) -> "Pipeline":
+        """The same with these ops, for all samples alike."""
+        return replace(self, ops=ops, by_part=())

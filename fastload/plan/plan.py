@@ -18,7 +18,6 @@ from fastload.spec import Array, Ints, Size, Spec, Stage, Work
 from fastload.transforms import Mix, Op
 from fastload.transforms.mix_records import MixRecords
 from fastload.transforms.mixing import soft_labels
-from fastload.transforms.reference import masks as reference
 from fastload.transforms.sampling import foresee, is_foreseen
 
 AHEAD = 32  # batches whose mixes are drawn together
@@ -70,6 +69,9 @@ class Plan:
     mix: Mix | None = None
     on_error: str = "raise"
     form: Form | None = None
+    # Of a mix whose parts have ops of their own: the plan of each, which `part` names
+    by_part: tuple["Plan", ...] = ()
+    part: str = ""
 
     @property
     def pictures(self) -> tuple["Plan", ...]:
@@ -77,20 +79,19 @@ class Plan:
         return (self, *self.more)
 
     def every(self, reasons: Callable[["Plan"], list[str]]) -> list[str]:
-        """`reasons` of each picture, with the view's number where there are several; pictures with
-        the same ops are asked once.
+        """`reasons` of each picture, with the view's number or part's name where there are several;
+        those with the same ops are asked once.
         """
-        all_ops = [picture.ops for picture in self.pictures]
+        plans = self.by_part or self.pictures
+        all_ops = [picture.ops for picture in plans]
         first = [
-            picture
-            for number, picture in enumerate(self.pictures)
-            if all_ops.index(picture.ops) == number
+            picture for number, picture in enumerate(plans) if all_ops.index(picture.ops) == number
         ]
         return [f"{picture.where}{reason}" for picture in first for reason in reasons(picture)]
 
     @property
     def where(self) -> str:
-        return f"view {self.view + 1}: " if self.views else ""
+        return f"view {self.view + 1}: " if self.views else f"{self.part}: " if self.part else ""
 
     @property
     def full(self) -> int:
@@ -114,7 +115,8 @@ class Plan:
             return self._in_bucket(*size)
         steps, out = stackable(resizing.at_size(self.ops, self.size_mode, size, self.full))
         more = tuple(view.at(max(1, round(view.full * size / self.full))) for view in self.more)
-        return replace(self, steps=steps, out=out, more=more)
+        by_part = tuple(part.at(size) for part in self.by_part)
+        return replace(self, steps=steps, out=out, more=more, by_part=by_part)
 
     def _in_bucket(self, height: int, width: int) -> "Plan":
         now = self.cropped
@@ -124,13 +126,21 @@ class Plan:
             replace(one, steps=steps, out=out)
             for one, (steps, out) in zip(self.pictures, made, strict=True)
         )
-        return replace(first, more=tuple(more))
+        by_part = tuple(part.at((height, width)) for part in self.by_part)
+        return replace(first, more=tuple(more), by_part=by_part)
 
     def placed(self, placement: Placement) -> "Plan":
         """The same, made there."""
         return replace(
             self, placement=placement, more=tuple(view.placed(placement) for view in self.more)
         )
+
+    @property
+    def checked(self) -> Target | None:
+        """What lies beside the images, where a bad value is to cost its own sample only: it is read
+        before they are made.
+        """
+        return None if self.on_error == "raise" else self.target
 
     @property
     def augment(self) -> str:
@@ -177,10 +187,11 @@ def plan(
     others += placement.problems(decode, augment, device)
     others += checks.target_problems(pipeline, device)
     others += checks.error_problems(on_error, pipeline, mix)
+    others += checks.part_problems(pipeline, device)
     mode = schedule.mode if schedule else "decode"
     where = (*placement.asked_for(decode, augment), HOST)[0]
     first = Plan(pipeline.source, (), Spec(), decode_scale, mode, where, views=len(pipeline.views))
-    pictures, problems = _pictures(first, pipeline)
+    pictures, of_parts, problems = _all_pictures(first, pipeline)
     if problems:
         if schedule:
             problems += [f"{progressive.WHERE}: {problem}" for problem in schedule.problems()]
@@ -193,11 +204,27 @@ def plan(
         mix=mix,
         on_error=on_error,
         form=pipeline.form,
+        by_part=of_parts,
     )
+    others += checks.alike_problems([(one.part, one.steps, one.out) for one in whole.by_part])
     others += checks.form_problems(whole.form, [picture.out for picture in pictures])
     if wrong := [*(_schedule_problems(whole, schedule) if schedule else []), *others]:
         raise PipelineError(wrong)
     return whole
+
+
+def _all_pictures(
+    first: Plan, pipeline: Pipeline
+) -> tuple[list[Plan], tuple[Plan, ...], list[str]]:
+    """`_pictures`, and the plans of a mix's parts with ops of their own."""
+    pictures, problems = _pictures(first, pipeline)
+    found = [
+        _pictures(replace(first, part=name), replace(pipeline, ops=ops))
+        for name, ops in pipeline.by_part
+    ]
+    if found:
+        problems = [problem for _, wrong in found for problem in wrong]
+    return pictures, tuple(one for made, _ in found for one in made), problems
 
 
 def _pictures(first: Plan, pipeline: Pipeline) -> tuple[list[Plan], list[str]]:
@@ -207,27 +234,13 @@ def _pictures(first: Plan, pipeline: Pipeline) -> tuple[list[Plan], list[str]]:
     for view, ops in enumerate(pipeline.pictures):
         try:
             steps, spec = stackable(ops)
-            _check_masks(steps, pipeline.masks)
+            checks.check_masks(steps, pipeline.masks)
         except PipelineError as error:
             where = replace(first, view=pipeline.pictures.index(ops)).where
             problems |= dict.fromkeys(f"{where}{problem}" for problem in error.problems)
         else:
             pictures.append(replace(first, view=view, steps=steps, out=spec))
     return pictures, list(problems)
-
-
-def _check_masks(steps: tuple[Step, ...], masks: Masks | None) -> None:
-    problems = (
-        [
-            f"{step.label}: {problem}"
-            for step in steps
-            for problem in reference.problems(step.op, masks.fill)
-        ]
-        if masks
-        else []
-    )
-    if problems:
-        raise PipelineError(problems)
 
 
 def _schedule_problems(plan: Plan, schedule: SizeSchedule) -> list[str]:

@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -54,9 +54,9 @@ def of_pipeline(
     crop, augment = (
         tuple(op for op in pipeline.ops if op.stage <= last) for last in (Stage.CROP, Stage.AUGMENT)
     )
-    out["+ decode and crop" if out else "crop"] = partial(make, replace(pipeline, ops=crop))
+    out["+ decode and crop" if out else "crop"] = partial(make, pipeline.with_ops(crop))
     if augment != crop:
-        out["+ augment"] = partial(make, replace(pipeline, ops=augment))
+        out["+ augment"] = partial(make, pipeline.with_ops(augment))
     return {**out, "+ store": whole}
 
 

@@ -247,7 +247,7 @@ def _with_remedies(
     on_done: Callable[[], None],
 ) -> Report:
     def make(alternative: Alternative) -> DataLoader[object]:
-        return loader(job, replace(pipeline, ops=alternative.ops), alternative.backend)
+        return loader(job, pipeline.with_ops(alternative.ops), alternative.backend)
 
     candidates = remedies.alternatives(pipeline, backend, job.device, asked=job.backend == "all")
     useful = (other for other in candidates if other.asked or report.verdict.label != GPU)

@@ -124,7 +124,7 @@ def alternatives(
             best = next(
                 name
                 for name in dict.fromkeys((*choosing.AUTO, backend))
-                if _can(replace(pipeline, ops=ops), name, device)
+                if _can(pipeline.with_ops(ops), name, device)
             )
             names = " and ".join(op.name for op in dropped)
             where = "" if best == backend else f", then on backend {best}"

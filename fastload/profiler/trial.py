@@ -141,7 +141,7 @@ def _others(subject: Subject, plan: Plan) -> Iterator[Variant]:
         if one.cost == MILDER and one.backend == NATIVE
     )
     for one in islice(fewer, MILDER_MOST):
-        milder = replace(subject, dataset=Dataset(replace(pipeline, ops=one.ops)))
+        milder = replace(subject, dataset=Dataset(pipeline.with_ops(one.ops)))
         yield Variant("milder", cores, partial(_fastload, milder, cores), one.name, one.how)
 
 

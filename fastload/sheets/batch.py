@@ -11,6 +11,7 @@ from PIL import Image, ImageDraw
 from fastload import lowering
 from fastload.errors import UsageError
 from fastload.loader import DataLoader
+from fastload.plan.per_sample import records_of
 from fastload.plan.plan import Plan, mix_records
 from fastload.recipes import Recipe
 from fastload.remote.urls import public
@@ -123,7 +124,7 @@ class Batches:
             denormalised(batch, plan) for batch, plan in zip(batches, sized.pictures, strict=True)
         ]
         small, sizes = self._thumbnails(few)
-        drawn = [plan.records(few, np.array(sizes, np.int32)) for plan in sized.pictures]
+        drawn = [records_of(plan, few, np.array(sizes, np.int32)) for plan in sized.pictures]
         mixing = (
             [()] * len(few)
             if how is None
@@ -132,8 +133,8 @@ class Batches:
         out = []
         for n, sample in enumerate(few.samples.tolist()):
             views = []
-            for plan, batch, records in zip(sized.pictures, pixels, drawn, strict=True):
-                mine = [record[n] for record in records]
+            for batch, each in zip(pixels, drawn, strict=True):
+                plan, mine = each[n]
                 _outline(small[n], sizes[n], plan, mine)
                 lines = log.lines(plan.steps, mine) + mixing[n]
                 views.append(View(plan, picture(batch[n]), lines))

@@ -88,12 +88,8 @@ def _open_remote(
     from fastload.sources import remote, staging
 
     settings, url = store or Settings(), where if is_url(where) else of_path(where)
-    if format in (None, formats.SHARDS) and (shards := remote.load(url, settings)):
-        if target:
-            raise SourceError(
-                f"{where}: target is read from local data sets only; copy the data set, or leave "
-                "target out"
-            )
+    # Cells of a store know nothing of what lies beside images: shards are then copied whole
+    if format in (None, formats.SHARDS) and not target and (shards := remote.load(url, settings)):
         return shards
     return open_source(staging.staged(url, settings), fields, format, None, target)
 

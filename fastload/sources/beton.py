@@ -1,20 +1,24 @@
-"""FFCV files as a source: one field with images, one with integer labels."""
+"""FFCV files as a source: one field with images, one with integer labels, others beside them."""
 
 import os
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from dataclasses import field as attribute
 from functools import cached_property
 
 import numpy as np
 
 from fastload import _native
 from fastload.errors import SourceError
-from fastload.sources import beton_file, seek
+from fastload.sources import beton_file, field_types, seek
+from fastload.sources import fields as beside
 from fastload.sources.base import Location, SeekFile
 from fastload.sources.beton_file import RAW, BetonFile
+from fastload.sources.fields import Field
 from fastload.sources.labels import nameless
 from fastload.spec import Ints, Longs, Pixels
 
-Fields = tuple[str, str]  # names of the image's and the label's field
+Chosen = tuple[str, str]  # names of the image's and the label's field
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,15 +31,17 @@ class BetonSource:
     label: int
     sum: int  # XXH3 of the rows
     seek: SeekFile | None = None
+    fields: tuple[Field, ...] = attribute(default=(), kw_only=True)
 
     def __len__(self) -> int:
         return len(self.file)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return reopen, (self.where, self.fields, self.sum)
+        names = [field.name for field in self.fields]
+        return reopen, (self.where, self.chosen, self.sum, names)
 
     @property
-    def fields(self) -> Fields:
+    def chosen(self) -> Chosen:
         return self.file.names[self.image], self.file.names[self.label]
 
     @cached_property
@@ -79,13 +85,13 @@ class BetonSource:
     def pixels(self, sample: int) -> Pixels | None:
         """uint8 [H, W, 3] of an image that is stored raw; None for a JPEG."""
         raw = self.file.column(self.image)[sample]["mode"] == RAW
-        return self.file.value(self.fields[0], sample) if raw else None
+        return self.file.value(self.chosen[0], sample) if raw else None
 
     def name(self, sample: int) -> str:
         return f"{self.where}[{sample}]"
 
 
-def load(where: str, fields: Fields | None = None) -> BetonSource:
+def load(where: str, fields: Chosen | None = None) -> BetonSource:
     """The file at `where`.
 
     fields: None takes the first field of images and the first of integers. Raises SourceError.
@@ -101,7 +107,40 @@ def load(where: str, fields: Fields | None = None) -> BetonSource:
     return BetonSource(where, file, image, label, _native.xxh3(file.rows.tobytes()), index)
 
 
-def reopen(where: str, fields: Fields, checksum: int) -> BetonSource:
+def with_fields(source: BetonSource, names: Sequence[str]) -> BetonSource:
+    """The same data set, with these of its fields. Raises SourceError."""
+    return replace(source, fields=tuple(_beside(source, name) for name in names))
+
+
+def _beside(source: BetonSource, name: str) -> Field:
+    """Raises SourceError."""
+    file = source.file
+    if name not in file.names:
+        raise beside.lacking(source.where, name, file.names)
+    number = file.names.index(name)
+    kind, cells = file.fields[number].kind, file.column(number)
+    if kind in ("int", "float"):  # they lie in the rows, which are in memory
+        size = np.full(len(cells), cells.dtype.itemsize, np.int64)
+        what = field_types.of_numbers(cells.dtype.str)
+        return Field(name, what, np.cumsum(size) - size, size, data=cells.tobytes())
+    if kind in ("bytes", "json"):
+        what = "bytes" if kind == "bytes" else field_types.ENDED_JSON
+        offset, size = (cells[each].astype(np.int64) for each in ("ptr", "size"))
+        return Field(name, what, offset, size)
+    if kind == "image":
+        offset = cells["data_ptr"].astype(np.int64)
+        return Field(name, "bytes", offset, file.size_at(cells["data_ptr"]))
+    said = file.fields[number]
+    if said.dtype is None or said.dtype.kind == "c":
+        raise SourceError(
+            f"{source.where}: field {name!r} holds complex numbers; name another field"
+        )
+    size = np.full(len(cells), said.array_bytes, np.int64)
+    what = field_types.of_numbers(said.dtype.str, said.shape)
+    return Field(name, what, cells.astype(np.int64), size)
+
+
+def reopen(where: str, fields: Chosen, checksum: int, names: Sequence[str] = ()) -> BetonSource:
     """`load` in another process; raises SourceError if the file was replaced meanwhile."""
     source = load(where, fields)
     if source.sum != checksum:
@@ -109,7 +148,7 @@ def reopen(where: str, fields: Fields, checksum: int) -> BetonSource:
             f"{where}: was replaced while in use (rows {source.sum:016x}, want {checksum:016x}); "
             "open it again"
         )
-    return source
+    return with_fields(source, names)
 
 
 def seek_folder(where: str) -> str:
@@ -122,7 +161,7 @@ def sample_names(count: int) -> list[str]:
     return [str(sample) for sample in range(count)]
 
 
-def _find(file: BetonFile, kind: str, position: int, fields: Fields | None) -> int:
+def _find(file: BetonFile, kind: str, position: int, fields: Chosen | None) -> int:
     """The number of the field to take."""
     wanted = fields[position] if fields else None
     for number, field in enumerate(file.fields):

@@ -4,55 +4,38 @@ bytes.
 A value lies in the same file as its image: in a tar, a shard, a chunk, a record, a database.
 """
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from reprlib import repr as short
-from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from fastload import _native
 from fastload.errors import SHOWN, SampleError, SourceError, sample_error
 from fastload.files.names import is_pickled, shown, whole_problem
-from fastload.sources import columns
+from fastload.sources import columns, field_types
 from fastload.sources.base import Source
 from fastload.sources.columns import Numbers
+from fastload.sources.field_types import Type
 from fastload.sources.span_index import Spans
 from fastload.spec import Array, Longs
 from fastload.system import limits
 
 LABEL = "label"  # the class numbers, among several fields
-LONGEST_VARINT = 10  # bytes
 LONGEST_NAME = 80  # characters of a name that an error tells as it is
-NUMBERS = "number"  # start of the kinds of numbers: "number <i8"
-VARINT = "varint"  # an int64 of protobuf: its size tells nothing of its type
-
-
-def _text(data: bytes) -> str:
-    return data.decode()
-
-
-def _varint(data: bytes) -> int:
-    """Raises ValueError."""
-    if not data or data[-1] > 0x7F or min(data[:-1], default=0x80) < 0x80:
-        raise ValueError(f"{data[:LONGEST_VARINT].hex(' ') or 'nothing'}")
-    value = sum((byte & 0x7F) << 7 * number for number, byte in enumerate(data[:LONGEST_VARINT]))
-    if len(data) > LONGEST_VARINT or value >= 1 << 64:
-        raise ValueError("it is too long")
-    return value - (value >> 63 << 64)
-
-
-KINDS: Mapping[str, tuple[str, Callable[[bytes], object]]] = MappingProxyType(
-    {
-        "text": ("UTF-8", _text),
-        "json": ("JSON", json.loads),
-        "bytes": ("bytes", bytes),
-        VARINT: ("number", _varint),
-    }
-)
+SEVERAL = "several kinds"  # of one field, in the parts of a data set
 OF_SUFFIX = {"txt": "text", "text": "text", "caption": "text", "json": "json"}
+
+
+Wanted: TypeAlias = str | Sequence[str] | Mapping[str, str]  # as users write it
+
+
+class Way(NamedTuple):
+    """How some of a field's values are stored. data: where they lie in no file."""
+
+    kind: str
+    data: bytes | None
 
 
 @dataclass(frozen=True)
@@ -61,11 +44,13 @@ class Field:
 
     Args:
         name: As the user asks for it.
-        kind: "text", "json", "bytes", "varint", or "number" and NumPy's name of its type.
+        kind: How it is stored: see field_types. SEVERAL: as `ways` have it.
         offset: int64, bytes, in the file that the sample's image is in.
         size: int64, bytes.
         checksum: XXH3-64, its bits as int64; None where it is not known.
         data: The values, where they lie in no file: offsets are places in it.
+        ways: Of data sets that store it in different ways, each of them.
+        way: int64, which of them each sample has.
     """
 
     name: str
@@ -74,12 +59,24 @@ class Field:
     size: Numbers
     checksum: Numbers | None = None
     data: bytes | None = None
+    ways: tuple[Way, ...] = ()
+    way: Numbers | None = None
 
     def at(self, samples: Longs) -> "Field":
         """Of these samples only."""
-        sums = None if self.checksum is None else columns.picked(self.checksum, samples)
+        sums, way = (
+            None if each is None else columns.picked(each, samples)
+            for each in (self.checksum, self.way)
+        )
         offset, size = (columns.picked(each, samples) for each in (self.offset, self.size))
-        return replace(self, offset=offset, size=size, checksum=sums)
+        return replace(self, offset=offset, size=size, checksum=sums, way=way)
+
+    def every_way(self) -> tuple[Way, ...]:
+        return self.ways or (Way(self.kind, self.data),)
+
+    def way_of(self, samples: Longs) -> list[int]:
+        """Numbers of `every_way`, one for each of the samples."""
+        return [0] * len(samples) if self.way is None else self.way[samples].tolist()
 
 
 @dataclass(frozen=True)
@@ -88,9 +85,10 @@ class Target:
 
     names: tuple[str, ...]
     alone: bool
+    types: tuple[Type | None, ...] = ()  # of each name, where the user declares them
 
     def of_batch(self, source: Source, samples: Longs) -> object:
-        """A list [N], of numbers a tensor [N]; or a dictionary of such. Raises SampleError."""
+        """A list [N], of numbers a tensor [N, …]; or a dictionary of such. Raises SampleError."""
         found = {name: self._values(source, name, samples) for name in self.names}
         return found[self.names[0]] if self.alone else found
 
@@ -101,27 +99,66 @@ class Target:
         }
         return found[self.names[0]] if self.alone else found
 
+    def bad(self, source: Source, samples: Longs) -> list[tuple[int, SampleError]]:
+        """Positions of samples some value of which cannot be had, and why."""
+        try:
+            self.of_batch(source, samples)
+        except SampleError as error:
+            if len(samples) == 1:
+                return [(0, error)]
+            each = ((at, self.bad(source, samples[at : at + 1])) for at in range(len(samples)))
+            return [(at, one) for at, found in each for _, one in found]
+        return []
+
     def fields(self, source: Source) -> list[Field]:
         """Those that are wanted, of the source's."""
         return [field for field in known(source) if field.name in self.names]
 
     def lacks(self, source: Source) -> list[str]:
-        """Names that the source has nothing of."""
-        has = {LABEL, *(field.name for field in known(source))}
+        """Names that the source has nothing of, or several kinds and no declared type."""
+        has = {LABEL} | {
+            field.name for field in known(source) if field.kind != SEVERAL or self.type(field.name)
+        }
         return [name for name in self.names if name not in has]
+
+    def type(self, name: str) -> Type | None:
+        """What the user declares of a name."""
+        return self.types[self.names.index(name)] if self.types else None
+
+    def misfits(self, source: Source) -> list[str]:
+        """Declared types that the values of an open data set cannot have."""
+        problems = []
+        if LABEL in self.names and (declared := self.type(LABEL)) and declared.text != "int":
+            problems.append(f"{source.where}: {LABEL!r} is of type {declared}, want int")
+        for field in self.fields(source):
+            for kind, _ in field.every_way():
+                declared = self.type(field.name)
+                if declared and (wrong := field_types.misfit(kind, declared)):
+                    problems.append(f"{source.where}: {field.name!r} {wrong}; declare another type")
+        return problems
+
+    def described(self) -> str:
+        """Names and declared types, in one line."""
+        types = self.types or (None,) * len(self.names)
+        pairs = zip(self.names, types, strict=True)
+        return ", ".join(name if kind is None else f"{name} {kind}" for name, kind in pairs)
 
     def _values(self, source: Source, name: str, samples: Longs) -> Any:
         if name == LABEL:
             return _tensor(source.labels[samples])
-        return values(source, next(f for f in known(source) if f.name == name), samples)
+        field = next(field for field in known(source) if field.name == name)
+        return values(source, field, samples, self.type(name))
 
 
-def target_of(given: str | Sequence[str]) -> Target:
-    """Raises SourceError for what names no fields."""
-    names: tuple[Any, ...] = tuple(given) if type(given) in (list, tuple) else (given,)
+def target_of(given: Wanted) -> Target:
+    """Raises SourceError for what names no fields, or no types."""
+    several = type(given) in (list, tuple) or isinstance(given, Mapping)
+    names: tuple[Any, ...] = tuple(given) if several else (given,)
     if not names or any(whole_problem(name) for name in names):
         raise SourceError(f"target is {short(given)}, want a name, or several; such as 'txt'")
-    return Target(names, isinstance(given, str))
+    declared = given.items() if isinstance(given, Mapping) else ()
+    types = tuple(field_types.parsed(*pair) for pair in declared)
+    return Target(names, isinstance(given, str), types)
 
 
 def known(source: Source) -> tuple[Field, ...]:
@@ -147,33 +184,33 @@ def joined(parts: Sequence[Sequence[Field]]) -> tuple[Field, ...]:
     """Of several data sets, one after the other: the fields that all of them have."""
     out = []
     for field in parts[0]:
-        alike = [[one for one in part if _alike(one, field)] for part in parts]
-        if all(alike):
-            out.append(_joined([one for one, *_ in alike]))
+        named = [[one for one in part if one.name == field.name] for part in parts]
+        if all(named):
+            out.append(_joined([one for one, *_ in named]))
     return tuple(out)
 
 
-def _alike(one: Field, other: Field) -> bool:
-    held = one.data is None, other.data is None
-    return (one.name, one.kind, held[0]) == (other.name, other.kind, held[1])
-
-
 def _joined(parts: Sequence[Field]) -> Field:
-    whole = all(part.checksum is not None for part in parts)
-    held = [part.data for part in parts if part.data is not None]
-    shift = np.cumsum([0, *map(len, held)])
-    offsets: list[Numbers] = [part.offset for part in parts]
-    if held:  # all are
-        offsets = [np.asarray(one) + int(first) for one, first in zip(offsets, shift, strict=False)]
     sums = [part.checksum for part in parts if part.checksum is not None]
-    return Field(
+    whole = Field(
         parts[0].name,
         parts[0].kind,
-        columns.joined(offsets),
+        columns.joined([part.offset for part in parts]),
         columns.joined([part.size for part in parts]),
-        columns.joined(sums) if whole else None,
-        b"".join(held) if held else None,
+        columns.joined(sums) if len(sums) == len(parts) else None,
     )
+    ways = dict.fromkeys(way for part in parts for way in part.every_way())
+    if len(ways) == 1:
+        return replace(whole, data=parts[0].data)
+    number = {way: place for place, way in enumerate(ways)}
+    which = []
+    for part in parts:
+        places = np.array([number[way] for way in part.every_way()], np.int64)
+        same = columns.constant(len(part.size), int(places[0]))
+        which.append(same if part.way is None else columns.translated(part.way, places))
+    kinds = {way.kind for way in ways}
+    kind = SEVERAL if len(kinds) > 1 else parts[0].kind
+    return replace(whole, kind=kind, ways=tuple(ways), way=columns.joined(which))
 
 
 def of_suffix(name: str) -> str:
@@ -181,31 +218,46 @@ def of_suffix(name: str) -> str:
     return OF_SUFFIX.get(name.rpartition(".")[2].lower(), "bytes")
 
 
-def values(source: Source, field: Field, samples: Longs) -> Any:
-    """A field's values: list [N], or of numbers a tensor [N]. Raises SampleError."""
-    file, files = source.locate(samples).file.tolist(), source.files
-    at, size = field.offset[samples].tolist(), field.size[samples].tolist()
-    data, held = [], field.data
-    for number, place in enumerate(zip(file, at, size, strict=True)):
-        if wrong := limits.too_many(place[2], limits.SAMPLE):
-            raise _wrong(source, field, samples, number, f"is too large ({wrong})")
-        try:
-            start, end = place[1], place[1] + place[2]
-            data.append(files.read(*place) if held is None else held[start:end])
-        except OSError as error:
-            raise _wrong(source, field, samples, number, f"cannot be read ({error})") from error
-    _check(source, field, samples, data)
-    if field.kind.startswith(NUMBERS):
-        kind = np.dtype(field.kind.split()[1])
-        return _tensor(np.frombuffer(b"".join(data), kind).astype(kind.newbyteorder("=")))
-    what, decoded = KINDS[field.kind]
-    out = []
-    for number, one in enumerate(data):
+def values(source: Source, field: Field, samples: Longs, wanted: Type | None = None) -> Any:
+    """A field's values: list [N], or of numbers a tensor [N, …]. Raises SampleError."""
+    data = _read(source, field, samples)
+    ways, way_of = field.every_way(), field.way_of(samples)
+    if len(ways) == 1 and (whole := field_types.at_once(ways[0].kind, wanted, data)) is not None:
+        return _tensor(whole)
+    decoders, out = [field_types.decoder(kind, wanted) for kind, _ in ways], list[Any]()
+    for number, (one, way) in enumerate(zip(data, way_of, strict=True)):
+        what, decoded = decoders[way]
         try:
             out.append(decoded(one))
         except (ValueError, RecursionError) as error:
             raise _wrong(source, field, samples, number, f"is no {what} ({error})") from error
-    return _tensor(np.array(out, np.int64)) if field.kind == VARINT else out
+    kind = ways[0].kind
+    if not field_types.in_list(kind, wanted):
+        return _native_order(np.stack(out))
+    return [_native_order(one) if isinstance(one, np.ndarray) else one for one in out]
+
+
+def _read(source: Source, field: Field, samples: Longs) -> list[bytes]:
+    """The bytes of each value, as they are stored. Raises SampleError."""
+    file, files = source.locate(samples).file.tolist(), source.files
+    at, size = field.offset[samples].tolist(), field.size[samples].tolist()
+    data, held = [], [way.data for way in field.every_way()]
+    places = zip(file, at, size, field.way_of(samples), strict=True)
+    for number, (of, start, long, way) in enumerate(places):
+        if wrong := limits.too_many(long, limits.SAMPLE):
+            raise _wrong(source, field, samples, number, f"is too large ({wrong})")
+        here = held[way]
+        try:
+            data.append(files.read(of, start, long) if here is None else here[start : start + long])
+        except OSError as error:
+            raise _wrong(source, field, samples, number, f"cannot be read ({error})") from error
+    _check(source, field, samples, data)
+    return data
+
+
+def _native_order(array: Array) -> Any:
+    """A tensor of its own."""
+    return _tensor(array.astype(array.dtype.newbyteorder("=")))
 
 
 def _tensor(array: Array) -> Any:

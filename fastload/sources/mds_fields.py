@@ -1,5 +1,6 @@
 """Columns of MosaicML Streaming's shards besides images and labels: where each value lies."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -9,7 +10,7 @@ from typing import IO
 import numpy as np
 
 from fastload.errors import SourceError
-from fastload.sources import fields, first_look, span_index
+from fastload.sources import field_arrays, field_types, fields, first_look, span_index
 from fastload.sources.fields import Field
 from fastload.sources.mapped import SpanSource
 from fastload.sources.mds_index import INDEX, INTEGERS, asked_of, shards_of
@@ -18,7 +19,7 @@ from fastload.sources.span_files import READERS
 from fastload.sources.span_index import Part
 
 FLOATS = {f"float{8 * size}": f"<f{size}" for size in (2, 4, 8)}
-TEXTS = {"str": "text", "json": "json"}
+TEXTS = {"str": "text", "json": "json", "str_int": "int", "str_float": "float"}
 BYTES = ("bytes", "jpeg", "png", "jpeg_array", "jpegarray")
 
 
@@ -64,13 +65,32 @@ def _kind(shard: Shard, number: int) -> str:
     if encoding in TEXTS:
         return TEXTS[encoding]
     if (kind := (INTEGERS | FLOATS).get(encoding)) and size == np.dtype(kind).itemsize:
-        return f"{fields.NUMBERS} {kind}"
+        return field_types.of_numbers(kind)
     if encoding in BYTES:
         return "bytes"
+    if array := _array(encoding, size):
+        return array
     raise SourceError(
         f"{shard.path}: column {short(name)} is of type {short(encoding)} (want "
-        f"{', '.join([*TEXTS, *BYTES])} or a number); fastload unpickles nothing"
+        f"{', '.join([*TEXTS, *BYTES])}, ndarray or a number); fastload unpickles nothing"
     )
+
+
+def _array(encoding: str, size: int) -> str:
+    """The kind of a column of arrays, as "ndarray:float32:2,3" says it; "" for what is none."""
+    start, *said = encoding.split(":")
+    name, sides, *more = [*said, "", ""]
+    shape = [int(side) for side in sides.split(",") if side.isascii() and side.isdigit()]
+    good = (not sides or len(shape) == sides.count(",") + 1) and 0 not in shape
+    known = not name or name in field_arrays.MDS_TYPES.values()
+    if start != "ndarray" or not good or not known or any(more):
+        return ""
+    if not name or not shape:
+        text = ",".join(map(str, shape))
+        return f"{field_arrays.MDS} {name or field_arrays.UNSAID} {text or field_arrays.UNSAID}"
+    dtype = np.dtype(name).newbyteorder("<")
+    whole = size == dtype.itemsize * math.prod(shape)
+    return field_types.of_numbers(f"<{dtype.kind}{dtype.itemsize}", shape) if whole else ""
 
 
 def _part(

@@ -154,6 +154,9 @@ class Mixed(Concat):
     def __getstate__(self) -> dict[str, object]:
         return {"parts": self.parts, "recipe": self.recipe}
 
+    def part_of(self, samples: Longs) -> Longs:
+        return np.searchsorted(self._starts, samples, side="right") - 1
+
     @property
     def starts(self) -> Longs:
         """int64 [parts + 1]: the first sample of each part, and the end."""

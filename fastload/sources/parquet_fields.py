@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fastload.errors import SourceError
-from fastload.sources import fields, parquet_files, span_files
+from fastload.sources import field_types, fields, parquet_files, span_files
 from fastload.sources.arrow import PARSE_ERRORS
 from fastload.sources.fields import Field
 from fastload.sources.parquet_spans import PackedSource
@@ -27,21 +27,25 @@ def with_fields(source: PackedSource, names: Sequence[str]) -> PackedSource:
     return replace(source, fields=tuple(_field(source, name) for name in names))
 
 
-class _Column:
-    """The values of a column so far."""
+class GapsError(Exception):
+    """Lists have numbers that are missing, so only JSON can hold them."""
 
-    def __init__(self, source: PackedSource, name: str) -> None:
-        self.source, self.name, self.kind = source, name, ""
+
+class _Column:
+    """The values of a column so far. gaps: lists of numbers are held as JSON."""
+
+    def __init__(self, source: PackedSource, name: str, *, gaps: bool) -> None:
+        self.source, self.name, self.kind, self.gaps = source, name, "", gaps
         self.data, self.sizes = io.BytesIO(), list[Longs]()
         self.missing = list[Longs]()  # int64: samples without it
         self.count = 0
 
     def add(self, path: str, table: Any) -> None:
-        """Of one file. Raises SourceError."""
+        """Of one file. Raises SourceError and GapsError."""
         schema = table.schema_arrow
         if self.name not in schema.names:
             raise fields.lacking(path, self.name, schema.names)
-        kind = _kind(schema, self.name)
+        kind = _kind(schema, self.name, gaps=self.gaps)
         if self.kind not in ("", kind):
             raise SourceError(
                 f"{path}: column {self.name!r} is of another type than in other files (got {kind}, "
@@ -93,15 +97,24 @@ class _Column:
 
 
 def _field(source: PackedSource, name: str) -> Field:
-    column = _Column(source, name)
+    try:
+        return _held(source, _Column(source, name, gaps=False))
+    except GapsError:
+        return _held(source, _Column(source, name, gaps=True))
+
+
+def _held(source: PackedSource, column: _Column) -> Field:
+    """Raises SourceError and GapsError."""
     for path in source.paths:
         with span_files.readable(path) as file:
             column.add(path, parquet_files.opened(path, file))
     return column.field()
 
 
-def _kind(schema: Any, name: str) -> str:
-    """How fields.py calls the column's type: lists and structs are given as JSON."""
+def _kind(schema: Any, name: str, *, gaps: bool) -> str:
+    """How field_types calls the column's type: structs, and lists of other things than numbers,
+    are JSON.
+    """
     import pyarrow as pa
 
     kind, plain = schema.field(name).type, pa.types
@@ -112,16 +125,36 @@ def _kind(schema: Any, name: str) -> str:
     if holds_bytes(schema, name):
         return suffix
     if plain.is_boolean(kind):
-        return f"{fields.NUMBERS} |u1"
-    if plain.is_integer(kind) or plain.is_floating(kind):
-        return f"{fields.NUMBERS} {np.dtype(kind.to_pandas_dtype()).newbyteorder('<').str}"
+        return field_types.of_numbers("|u1")
+    if _is_number(kind):
+        return field_types.of_numbers(_dtype(kind))
+    if not gaps and _is_list(kind) and _is_number(kind.value_type):
+        return f"{field_types.NUMBERS} {_dtype(kind.value_type)}"
     return "json"
 
 
+def _is_number(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def _is_list(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+
+
+def _dtype(kind: Any) -> str:
+    return str(np.dtype(kind.to_pandas_dtype()).newbyteorder("<").str)
+
+
 def _bytes(array: Any, kind: str) -> list[bytes]:
-    """Each value as fields.py reads it. Raises TypeError for what is no JSON."""
+    """Each value as fields.py reads it. Raises TypeError for what is no JSON, and GapsError."""
+    if kind.startswith(f"{field_types.NUMBERS} "):
+        return _lists(array, np.dtype(kind.split()[1]))
     values: list[Any] = array.to_pylist()
-    if kind.startswith(fields.NUMBERS):
+    if kind.startswith(f"{field_types.NUMBER} "):
         numbers = np.array(values, kind.split()[1])
         return [number.tobytes() for number in numbers]
     if values and isinstance(values[0], bytes):
@@ -129,3 +162,16 @@ def _bytes(array: Any, kind: str) -> list[bytes]:
     if values and isinstance(values[0], str):
         return [value.encode() for value in values]
     return [json.dumps(value).encode() for value in values]
+
+
+def _lists(array: Any, dtype: np.dtype[Any]) -> list[bytes]:
+    """The numbers of each list. Raises GapsError."""
+    import pyarrow.compute as pc
+
+    flat = array.flatten()
+    if flat.null_count:
+        raise GapsError
+    data = flat.to_numpy(zero_copy_only=False).astype(dtype).tobytes()
+    ends = np.cumsum(np.asarray(pc.list_value_length(array), np.int64)) * dtype.itemsize
+    begins = [0, *ends[:-1].tolist()]
+    return [data[begin:end] for begin, end in zip(begins, ends.tolist(), strict=False)]

@@ -16,9 +16,9 @@ from fastload.remote.layout import Layout, whole_objects
 from fastload.remote.objects import Object
 from fastload.remote.stores import Store
 from fastload.remote.urls import Url, is_url, local, parse
-from fastload.sources import remote
+from fastload.sources import remote, shards
 from fastload.sources.shard_index import INDEX, SUM
-from fastload.sources.shards import TEMPORARY
+from fastload.sources.shards import TEMPORARY, ShardSource
 
 TRIES = 3  # of a shard that came with another checksum
 MOST_OBJECTS = 2_000_000  # of a listing; more of them want shards
@@ -49,6 +49,11 @@ def staged(text: str, settings: Settings) -> str:
     return _copy(text, _Same(settings))[1]
 
 
+def brought(source: remote.RemoteShards) -> ShardSource:
+    """The same samples in local files, which stay until the process ends. Raises SourceError."""
+    return shards.load(staged(source.url.raw, source.remote.access.settings))
+
+
 class _Same:
     """Settings by their identity: they hold what has no hash."""
 
@@ -66,8 +71,8 @@ class _Same:
 def _copy(text: str, same: _Same) -> tuple[Access, str]:
     """What keeps the copy, and its path."""
     settings, url, name = same.settings, parse(text), ""
-    if shards := remote.load(text, settings):
-        access = shards.remote.access
+    if found := remote.load(text, settings):
+        access = found.remote.access
         total = access.layout.bytes
     else:
         store, objects, name = _found(url, settings)
@@ -77,12 +82,12 @@ def _copy(text: str, same: _Same) -> tuple[Access, str]:
             f"{url.shown}: has {total} bytes, and the cache may take {settings.cache_bytes}; "
             "give a larger cache_bytes, or convert it to fastload's shards, which come in parts"
         )
-    if not shards:
+    if not found:
         access = Access(url, settings, _layout(objects), {}, _digest(url, objects), store)
     access.hold_groups(range(access.layout.groups))  # for ever: it is read as local files
     _bring(access)
-    if shards:
-        _prove(shards)
+    if found:
+        _prove(found)
     return access, f"{access.folder}/{name}" if name else access.folder
 
 
@@ -90,10 +95,10 @@ def _bring(access: Access) -> None:
     access.wait(np.arange(access.layout.cells))
 
 
-def _prove(shards: remote.RemoteShards) -> None:
+def _prove(source: remote.RemoteShards) -> None:
     """Shards as a whole: what lies between their images has no checksum of its own."""
-    access, index = shards.remote.access, shards.index
-    files, layout = shards.files, access.layout
+    access, index = source.remote.access, source.index
+    files, layout = source.files, access.layout
     for _ in range(TRIES):
         wrong = [
             number

@@ -30,6 +30,10 @@ class WireError(ValueError):
     """What a record is, and should not be."""
 
 
+class SeveralError(WireError):
+    """There are several values, and one was wanted."""
+
+
 class Value(NamedTuple):
     """The values of a feature: their kind, and where their message begins and ends."""
 
@@ -156,10 +160,27 @@ def one_piece(window: Window, value: Value) -> tuple[int, int] | None:
     return _only(found) if found else None
 
 
+def packed(window: Window, value: Value) -> tuple[int, int]:
+    """Where all values of a list of numbers lie in one piece, as protobuf writes several, and how
+    long they are. Raises WireError and OSError.
+    """
+    found = [
+        (at, end - at)
+        for number, wire, at, end in _fields(window, value.start, value.stop)
+        if number == 1 and (wire != LENGTH or end > at)
+    ]
+    at, size = _only(found)
+    if value.kind == FLOATS and size % FIXED[FLOAT]:
+        raise WireError(f"has numbers of {size} bytes")
+    return at, size
+
+
 def _only(found: list[tuple[int, int]]) -> tuple[int, int]:
     """Raises WireError."""
-    if len(found) != 1:
-        raise WireError(f"has {'several values' if found else 'no value'}, want one")
+    if len(found) > 1:
+        raise SeveralError("has several values, want one")
+    if not found:
+        raise WireError("has no value, want one")
     return found[0]
 
 

@@ -2,7 +2,7 @@
 
 A feature of bytes is what the end of its name says, as a file beside an image is: `image/caption`,
 `caption` and `txt` are text, `meta.json` is JSON, others are bytes. One int64 or one float is a
-number.
+number; several, as protobuf packs them, are a list.
 """
 
 from array import array
@@ -14,7 +14,7 @@ from typing import IO
 import numpy as np
 
 from fastload.errors import SourceError
-from fastload.sources import fields, first_look, span_files, span_index, tf_records
+from fastload.sources import field_types, fields, first_look, span_files, span_index, tf_records
 from fastload.sources.fields import Field
 from fastload.sources.mapped import SpanSource
 from fastload.sources.span_index import Part
@@ -23,6 +23,7 @@ from fastload.sources.tf_example import (
     FLOATS,
     INTEGERS,
     KINDS,
+    SeveralError,
     Value,
     Window,
     WireError,
@@ -30,9 +31,12 @@ from fastload.sources.tf_example import (
     one_float,
     one_piece,
     one_varint,
+    packed,
 )
 
-NUMBERS = {INTEGERS: fields.VARINT, FLOATS: f"{fields.NUMBERS} <f4"}
+NUMBERS = {INTEGERS: field_types.VARINT, FLOATS: field_types.of_numbers("<f4")}
+LISTS = {INTEGERS: field_types.VARINTS, FLOATS: field_types.of_several("float32")}
+SEVERAL = " list"  # what is said of a file ends so where some of its samples have several
 NOWHERE = 0, 0
 NAMES = 16  # of other features, that an error tells
 
@@ -58,27 +62,31 @@ def _field(source: SpanSource, name: str) -> Field:
     if lacking:
         first = source.name(found.first_lacking())
         raise fields.incomplete(source.where, name, lacking, len(found), first)
-    kinds = set(filter(None, found.said))
+    said = set(filter(None, found.said))
+    kinds = {one.removesuffix(SEVERAL) for one in said}
     if len(kinds) > 1:
         raise SourceError(
             f"{source.where}: feature {name!r} has several types ({', '.join(sorted(kinds))}); "
             "write the data set again"
         )
     number = next(number for number, called in KINDS.items() if called in kinds)
-    kind = NUMBERS.get(number) or fields.of_suffix(name.replace("/", "."))
+    kind = (NUMBERS if said == kinds else LISTS).get(number) or fields.of_suffix(
+        name.replace("/", ".")
+    )
     return fields.of_spans(name, kind, found)
 
 
 def _part(name: bytes, path: str, file: IO[bytes], _: int) -> Part:
     """Of one file; label is -1 where a record has no such feature. Raises SourceError, OSError."""
     offset, sizes, lacks, window = array("q"), array("q"), array("q"), Window(file.fileno())
-    kinds, others = set[int](), list[bytes]()
+    kinds, others, several = set[int](), list[bytes](), False
     for at, start, stop in tf_records.every(path, window):
         try:
             if not lacks:
                 others = [other for other in feature(window, start, stop, ()) if other != name]
             value = feature(window, start, stop, (name,)).get(name)
-            place = _place(window, value) if value else None
+            place, more = _place(window, value) if value else (None, False)
+            several |= more
             if value and place:
                 kinds.add(value.kind)
             if len(kinds) > 1:
@@ -89,15 +97,21 @@ def _part(name: bytes, path: str, file: IO[bytes], _: int) -> Part:
         for column, number in zip((offset, sizes), place or NOWHERE, strict=True):
             column.append(number)
     columns = [np.array(one, np.int64) for one in (offset, sizes, lacks)]
-    said = "".join(KINDS[kind] for kind in kinds)
+    said = "".join(KINDS[kind] for kind in kinds) + SEVERAL * several
     texts = tuple(other.decode("utf-8", "replace") for other in others[:NAMES])
     return Part(columns[0], columns[1], columns[2], texts=texts, said=said)
 
 
-def _place(window: Window, value: Value) -> tuple[int, int] | None:
-    """Where the only value lies, and its size; None: there is none. Raises WireError, OSError."""
+def _place(window: Window, value: Value) -> tuple[tuple[int, int] | None, bool]:
+    """Where the value lies, and its size (None: there is none), and whether it is several numbers.
+
+    Raises WireError and OSError.
+    """
     if value.kind == BYTES:
-        return one_piece(window, value)
-    if value.kind in NUMBERS and value.start < value.stop:
-        return (one_varint if value.kind == INTEGERS else one_float)(window, value)
-    return None
+        return one_piece(window, value), False
+    if value.kind not in NUMBERS or value.start == value.stop:
+        return None, False
+    try:
+        return (one_varint if value.kind == INTEGERS else one_float)(window, value), False
+    except SeveralError:
+        return packed(window, value), True

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
 FEW = 256  # files that are kept open
 
 
+def part_of(source: Source, samples: Longs) -> Longs:
+    """int64 [K]: which part of a mix each sample is of; 0 where there is no mix."""
+    find = getattr(source, "part_of", None)
+    return np.zeros_like(samples) if find is None else find(samples)
+
+
 @dataclass(frozen=True)
 class Subset:
     """The samples `indices` (0..len(base)-1, any order, repeats allowed) of `base`."""
@@ -58,6 +64,9 @@ class Subset:
 
     def name(self, sample: int) -> str:
         return self.base.name(int(self.indices[sample]))
+
+    def part_of(self, samples: Longs) -> Longs:
+        return part_of(self.base, self.indices[samples])
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:
@@ -154,6 +163,14 @@ class Concat:
         return Location(
             file, offset, size, None if raw.any() else _checksums(sums, len(samples)), seek, raw
         )
+
+    def part_of(self, samples: Longs) -> Longs:
+        out = np.zeros_like(samples)
+        starts = self._starts
+        for part, start, end in zip(self.parts, starts[:-1], starts[1:], strict=True):
+            mine = (samples >= start) & (samples < end)
+            out[mine] = part_of(part, samples[mine] - start)
+        return out
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:

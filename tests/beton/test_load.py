@@ -126,10 +126,10 @@ def test_other_fields_can_be_named(tmp_path, rows):
     path = tmp_path / "two.beton"
     fields = [("small", "image"), ("large", "image"), ("a", "int"), ("b", "int")]
     path.write_bytes(Writer(fields, [[row[0], rows[0][0], 7, row[1]] for row in rows]).bytes())
-    assert source.load(str(path)).fields == ("small", "a")
+    assert source.load(str(path)).chosen == ("small", "a")
     found = source.load(str(path), ("large", "b"))
     assert found.labels.tolist() == [row[1] for row in rows]
-    assert pickle.loads(pickle.dumps(found)).fields == ("large", "b")
+    assert pickle.loads(pickle.dumps(found)).chosen == ("large", "b")
     assert fastload.open(path, fields=("large", "b"))[5][0].size == (61, 40)
     with pytest.raises(SourceError) as caught:
         fastload.open(path, fields=("a", "b"))

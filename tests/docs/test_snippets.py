@@ -75,7 +75,11 @@ def here(folder: Path, tmp_path: Path) -> Path:
             pixels = np.full(shape, number, np.uint8)
             Image.fromarray(pixels).save(tmp_path / "pairs" / kind / f"{number}.{mode}")
     _tar(folder, tmp_path / "tars" / "train-000000.tar", {"cls": "{}"})
-    beside = {"txt": "A picture of class {}.", "json": '{{"similarity": 0.25}}'}
+    beside = {
+        "txt": "A picture of class {}.",
+        "json": '{{"similarity": 0.25}}',
+        "path.json": "[0, {}]",
+    }
     _tar(folder, tmp_path / "captions" / "00000.tar", beside)
     write_formats(tmp_path, sorted(Path(folder).rglob("*.jpg")))
     return tmp_path

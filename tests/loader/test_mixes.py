@@ -168,7 +168,8 @@ def test_parts_that_are_open(roots):
     with pytest.raises(PipelineError) as error:
         fastload.mix([(one, 1), (other, 1)])
     assert str(error.value) == (
-        "mix: part 1 has other ops than part 0; give transform= for all of them"
+        "mix: part 1: pipeline: image sizes still differ after the last op, so they cannot be "
+        "stacked; end CROP with RandomResizedCrop, CenterCrop or Resize((height, width))"
     )
 
 

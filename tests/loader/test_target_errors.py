@@ -68,7 +68,7 @@ def test_parts_whose_values_are_of_other_kinds(tars, tmp_path):
     parts = ConcatDataset([fastload.open(path, OPS, target="txt") for path in (tars, mds)])
     text = (
         "target (txt): txt is not there in all parts, or of several kinds; mix parts that have the "
-        "same"
+        "same, or declare types: target={name: type}"
     )
     with pytest.raises(PipelineError) as error:
         loader(mix)

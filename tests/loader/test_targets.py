@@ -57,8 +57,9 @@ def test_columns_of_mds(mds):
     assert sorted(seen) == list(range(COUNT))
     assert data[3][1] == {"txt": caption(3), "json": facts(3), "score": 1.5}
     assert refused(mds, "pickled") == (
-        f"{mds}/shard.00000.mds: column 'pickled' is of type 'pkl' (want str, json, bytes, jpeg, "
-        "png, jpeg_array, jpegarray or a number); fastload unpickles nothing"
+        f"{mds}/shard.00000.mds: column 'pickled' is of type 'pkl' (want str, json, str_int, "
+        "str_float, bytes, jpeg, png, jpeg_array, jpegarray, ndarray or a number); fastload "
+        "unpickles nothing"
     )
     assert refused(mds, "cls") == (
         f"{mds}: has no 'cls' beside its images (has jpg, txt, json, score, pickled); correct "

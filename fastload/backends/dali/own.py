@@ -28,6 +28,8 @@ def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
         reasons.append(
             "masks need the crops of their images, which only DALI knows; use backend='dali'"
         )
+    if plan.by_part:
+        reasons.append("ops of a mix's parts are not written for DALI; use backend='native'")
     if plan.target is not None:
         reasons.append("target is not written for DALI; use backend='native'")
     if plan.decode_scale != "exact":

@@ -31,6 +31,8 @@ def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
         reasons.append(
             "decode_scale is 'fast', which DALI has not; use 'exact' or backend='native'"
         )
+    if plan.by_part:
+        reasons.append("ops of a mix's parts are not written for DALI; use backend='native'")
     if plan.target is not None:
         reasons.append("target is not written for DALI; use backend='native'")
     return reasons

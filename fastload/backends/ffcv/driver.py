@@ -39,7 +39,7 @@ class Loop:
     def __init__(self, source: BetonSource, threads: int) -> None:
         # The address of the batch that runs. Where this array lies is compiled in.
         self.job = np.zeros(1, np.int64)
-        image, _ = source.fields
+        image, _ = source.chosen
         pipelines: Json = dict.fromkeys(source.file.names)
         pipelines[image] = [Make(self.job)]
         with imports.threads_kept():

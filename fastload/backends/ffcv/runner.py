@@ -43,6 +43,8 @@ def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
         reasons.append(f"decode 'gpu': FFCV's loop decodes; leave decode out, or {ELSEWHERE}")
     if plan.masks is not None:
         reasons.append(f"masks in place of labels are not written for FFCV; {ELSEWHERE}")
+    if plan.by_part:
+        reasons.append(f"ops of a mix's parts are not written for FFCV; {ELSEWHERE}")
     if plan.target is not None:
         reasons.append(f"target in place of labels is not written for FFCV; {ELSEWHERE}")
     if any(picture.out.channels == 1 for picture in plan.pictures):

@@ -192,6 +192,8 @@ def no_scaling(plan: Plan) -> list[str]:
     """Why no JPEG of this plan is decoded at less than its size; nothing if some may be."""
     if plan.decode_scale != "fast":
         return ["decode_scale is 'exact'"]
+    if plan.by_part:
+        return ["the parts of the mix have ops of their own"]
     return plan.every(_no_scaling)
 
 

@@ -5,30 +5,16 @@ A recording takes 10 to 50 ms. So the first batches of a picture are drawn by Nu
 that is asked for no more never records.
 """
 
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
 from fastload import draws
-from fastload.backends.native import augment, crop, instructions, store
+from fastload.backends.native import augment, by_part, crop, instructions, store
+from fastload.backends.native.by_part import Folded
 from fastload.plan import steps
 from fastload.plan.plan import Plan
-from fastload.spec import Array, Floats, Ints, Stage, Work
+from fastload.spec import Array, Ints, Stage, Work
 
 FIRST = 2  # batches that NumPy draws
-
-
-class Folded(NamedTuple):
-    """Of N samples in one picture; None: there is no such record."""
-
-    crops: Ints  # int32 [N, 10], of `_native.CropRecords`
-    filters: Ints | None  # int32 [N]
-    programs: Floats | None  # float64 [N, depth, 13]
-    rows: Ints | None  # int32 [1 or N, kept]
-    columns: Ints | None
-    boxes: Ints | None  # int32 [N, K, 4]
-    keys: NDArray[np.uint32] | None  # uint32 [N, K]
 
 
 class Drawing:
@@ -39,9 +25,12 @@ class Drawing:
         self.drawn = 0  # batches
         self.recorded: draws.Recorded | None = None
         self.why = ""  # it is not recorded
+        self.parts = [Drawing(one, height, width) for one in plan.by_part]
 
     def folded(self, work: Work, sizes: Ints) -> Folded:
         """The records of images of `sizes` int32 [N, 2], px."""
+        if self.parts:
+            return by_part.folded(self.parts, self.plan, work, sizes)
         work = self.plan.of_view(work)
         found = self.recorded.run(work, sizes) if self.recorded else None
         if found is not None:

@@ -8,7 +8,8 @@ import numpy as np
 
 from fastload import _native, draws
 from fastload.backends.native import augment, crop, cuda, store
-from fastload.backends.native.drawing import Drawing, Folded
+from fastload.backends.native.by_part import Folded
+from fastload.backends.native.drawing import Drawing
 from fastload.plan.plan import Plan, mix_records
 from fastload.spec import Array, Dtype, Ints, Stage, Work
 from fastload.transforms import pil

@@ -87,7 +87,7 @@ class Runner:
         files = self.plan.source.files
         pool.advise(files, location.file, location.offset, location.size)
         for beside in self.plan.target.fields(self.plan.source) if self.plan.target else ():
-            if beside.data is not None:
+            if any(way.data is not None for way in beside.every_way()):
                 continue
             # Whoever hands the batch out reads them one by one
             offset, size = beside.offset[work.samples], beside.size[work.samples]
@@ -106,6 +106,7 @@ class Runner:
         """Whether a job may draw by itself, without a look of Python's at its images."""
         plan = self.plan
         plain = all(not picture.on_device for picture in self.pictures)
+        plain = plain and plan.checked is None
         return plain and plan.masks is None and bool(crop.no_scaling(plan))
 
     def ahead(
@@ -134,6 +135,10 @@ class Runner:
         encoded_ok, jpegs = job.status == _native.OK, job.jpegs.astype(np.bool_)
         _, bad = batch.through_pillow()
         bad += foreign.too_large(self.plan.source, work, job.sizes, encoded_ok)
+        if self.plan.checked is not None:
+            known = {position for position, _ in bad}
+            beside = self.plan.checked.bad(self.plan.source, work.samples)
+            bad += [one for one in beside if one[0] not in known]
         bad.sort(key=operator.itemgetter(0))
         work, encoded = mending.mended(job, self.plan, work, bad, trouble)
         sizes = job.sizes

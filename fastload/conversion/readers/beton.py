@@ -27,7 +27,7 @@ def open_reader(where: str, paths: Sequence[str], choice: Choice) -> BetonReader
     if not source.classes:
         low, high = int(source.labels.min()), int(source.labels.max())
         raise SourceError(
-            f"{source.where}: field {source.fields[1]!r} holds no class numbers (got {low} to "
+            f"{source.where}: field {source.chosen[1]!r} holds no class numbers (got {low} to "
             f"{high}); give another field"
         )
     return BetonReader(source, numbered_keys(source), sizes_at_most(source))
