@@ -66,18 +66,20 @@ def emit_summary(
     seconds: float,
     json_to: str | None,
     to: str = "shards",
+    index: str = "seek index",
 ) -> None:
+    """index: what it is called."""
     from fastload.conversion.readers import readable
     from fastload.sources.shard_index import BAD
 
     if summary.whole:
         emit_whole(target, summary, json_to)
         return
-    rows = summary_rows(summary, seconds, to)
+    rows = summary_rows(summary, seconds, to, index)
     result = summary_json(target, summary, seconds)
     emit(result, json_to, Text(readable(target)), table(("converted", ""), rows))
     if to == "shards":
-        log_reasons(summary.seek)
+        log_reasons(summary.seek, index)
     log_transcoding(summary.transcoding)
     for note in summary.notes:
         log.print(note, markup=False)
@@ -104,7 +106,9 @@ def summary_json(target: str, summary: "ConversionSummary", seconds: float) -> d
     }  # fmt: skip
 
 
-def summary_rows(summary: "ConversionSummary", seconds: float, to: str) -> list[tuple[str, str]]:
+def summary_rows(
+    summary: "ConversionSummary", seconds: float, to: str, index: str = "seek index"
+) -> list[tuple[str, str]]:
     from fastload.conversion.units import human
 
     files = "shards" if to == "shards" else "files"
@@ -115,7 +119,7 @@ def summary_rows(summary: "ConversionSummary", seconds: float, to: str) -> list[
         ("size", human(summary.bytes)),
     ]
     if to == "shards":
-        rows.append(("seek index", seek_text(summary.seek, summary.bytes)))
+        rows.append((index, seek_text(summary.seek, summary.bytes)))
     rows.append(("left out", f"{sum(not row.mended for row in summary.bad):,}"))
     if summary.resumed:
         rows.append(("resumed", f"{summary.resumed:,} samples were there already"))
@@ -176,10 +180,10 @@ def seek_text(totals: "Totals", size: int) -> str:
     )
 
 
-def log_reasons(totals: "Totals") -> None:
-    """Why samples have no seek index: one line per reason. They load all the same."""
+def log_reasons(totals: "Totals", name: str = "seek index") -> None:
+    """Why samples have none: one line per reason. They load all the same."""
     for reason, count in totals.reasons.items():
-        log.print(f"no seek index: {count:,} images: {reason}", markup=False)
+        log.print(f"no {name}: {count:,} images: {reason}", markup=False)
 
 
 def transcoding_text(totals: "Transcoding") -> str:

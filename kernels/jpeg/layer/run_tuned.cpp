@@ -1,0 +1,199 @@
+// A run in two sweeps: first all values of all blocks are unpacked, one block's behind the other's;
+// then each block's go to their places. So no value is loaded before its store has left the core's
+// buffers, and no branch depends on the data but for blocks of more than 24 values.
+//
+// Eight packed numbers are a shuffle of bytes and two multiplications. Values go to their places by
+// eight bits of the mask at a time, a shuffle each; with AVX-512 by one expansion of 32.
+#include <algorithm>
+#include <bit>
+
+#include "jpeg/bits.h"
+#include "jpeg/layer/run.h"
+#include "jpeg/layer/run_tables.h"
+#include "simd/vectors.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "jpeg/layer/run_tuned.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+#include "simd/vector_ops.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace fl::jpeg::layer::tuned::HWY_NAMESPACE {
+#if FL_NO_VECTORS
+
+bool DecodeRun(Bytes run, const Wanted& wanted, int16_t* out) {
+  return scalar::decode_run(run, wanted, out);
+}
+
+#else
+using namespace fl::HWY_NAMESPACE;
+
+constexpr hn::FixedTag<uint8_t, 16> kBytes16;
+constexpr hn::FixedTag<uint16_t, 8> kWords8;
+using Words8 = hn::Vec<decltype(kWords8)>;
+
+// Of one block between the sweeps: the DC, 63 values, and what vectors store behind them.
+constexpr int kStep = 96;
+
+struct Unpacked {
+  alignas(64) int16_t values[kRun * kStep];
+  uint64_t masks[kRun];
+};
+
+// `fields` have each number's sign on top, its rest below.
+template <class D, class V>
+HWY_INLINE V Values(D d, V fields, V down) {
+  const hn::RebindToSigned<D> s;
+  const V rest = hn::MulHigh(hn::Add(fields, fields), down);
+  const auto sign = hn::BroadcastSignBit(hn::BitCast(s, fields));
+  const auto value = hn::Xor(hn::BitCast(s, rest), sign);
+  return hn::BitCast(d, hn::Add(value, hn::Add(sign, hn::Set(s, 1))));
+}
+
+HWY_INLINE Words8 Fields(const uint8_t* from, const Unpacking& how) {
+  const auto bytes = hn::TableLookupBytes(hn::LoadU(kBytes16, from), hn::Load(kBytes16, how.bytes));
+  return hn::Mul(hn::BitCast(kWords8, bytes), hn::Load(kWords8, how.up));
+}
+
+HWY_INLINE void Unpack8(const uint8_t* from, const Unpacking& how, int16_t* to) {
+  const Words8 values = Values(kWords8, Fields(from, how), hn::Load(kWords8, how.down));
+  hn::StoreU(hn::BitCast(hn::FixedTag<int16_t, 8>(), values), hn::FixedTag<int16_t, 8>(), to);
+}
+
+#if FL_BYTE_VECTORS
+
+constexpr int kAtOnce = 32;
+
+HWY_INLINE void UnpackMore(const uint8_t* from, int width, int16_t* to) {
+  const hn::Full512<uint16_t> words;
+  const Unpacking& how = kUnpacking[width];
+  const __m512i bytes =
+      _mm512_permutexvar_epi8(_mm512_load_si512(kPlaces[width].bytes), _mm512_loadu_si512(from));
+  const auto fields = hn::Mul(hn::Vec512<uint16_t>{bytes}, hn::LoadDup128(words, how.up));
+  const auto values = Values(words, fields, hn::LoadDup128(words, how.down));
+  _mm512_storeu_si512(to, values.raw);
+}
+
+HWY_INLINE void Spread(const int16_t* values, uint64_t mask, int16_t* out) {
+  const auto low = static_cast<uint32_t>(mask), high = static_cast<uint32_t>(mask >> 32);
+  const __m512i first = _mm512_loadu_si512(values),
+                second = _mm512_loadu_si512(values + std::popcount(low));
+  _mm512_storeu_si512(out, _mm512_maskz_expand_epi16(low, first));
+  _mm512_storeu_si512(out + 32, _mm512_maskz_expand_epi16(high, second));
+}
+
+#else
+#if HWY_MAX_BYTES >= 32
+
+constexpr int kAtOnce = 16;
+
+HWY_INLINE void UnpackMore(const uint8_t* from, int width, int16_t* to) {
+  const hn::Full256<uint8_t> bytes;
+  const hn::Full256<uint16_t> words;
+  const Unpacking& how = kUnpacking[width];
+  const auto pair =
+      hn::Combine(bytes, hn::LoadU(kBytes16, from + width), hn::LoadU(kBytes16, from));
+  const auto placed = hn::TableLookupBytes(pair, hn::LoadDup128(bytes, how.bytes));
+  const auto fields = hn::Mul(hn::BitCast(words, placed), hn::LoadDup128(words, how.up));
+  const auto values = Values(words, fields, hn::LoadDup128(words, how.down));
+  hn::StoreU(values, words, reinterpret_cast<uint16_t*>(to));
+}
+
+#else
+
+constexpr int kAtOnce = 16;
+
+HWY_INLINE void UnpackMore(const uint8_t* from, int width, int16_t* to) {
+  Unpack8(from, kUnpacking[width], to);
+  Unpack8(from + width, kUnpacking[width], to + kGroup);
+}
+
+#endif
+
+HWY_INLINE void Spread(const int16_t* values, uint64_t mask, int16_t* out) {
+  const hn::FixedTag<int16_t, 8> d;
+  for (int group = 0; group < 8; ++group, mask >>= 8, out += kGroup) {
+    const auto bits = static_cast<uint8_t>(mask);
+    const auto next = hn::BitCast(kBytes16, hn::LoadU(d, values));
+    const auto how = hn::Load(kBytes16, kSpreading[bits].bytes);
+    hn::StoreU(hn::BitCast(d, hn::TableLookupBytesOr0(next, how)), d, out);
+    values += std::popcount(bits);
+  }
+}
+
+#endif
+
+// The DC of each block to where its values begin.
+HWY_INLINE void UnpackDc(Bytes run, int blocks, int16_t* values) {
+  alignas(16) int16_t steps[2 * kGroup];
+  const Unpacking& how = kUnpacking[run[2]];
+  for (int half = 0; half < 2; ++half) {
+    const Words8 fields = Fields(run.data() + kDcHead + half * run[2], how);
+    const Words8 rest = hn::MulHigh(hn::Add(fields, fields), hn::Load(kWords8, how.down));
+    const hn::FixedTag<int16_t, 8> d;
+    const auto sign = hn::BroadcastSignBit(hn::BitCast(d, fields));
+    hn::Store(hn::Xor(hn::BitCast(d, rest), sign), d, steps + half * kGroup);
+  }
+  auto dc = static_cast<uint16_t>(run[0] | run[1] << 8);
+  for (int b = 0; b < blocks; ++b) {
+    values[b * kStep] = static_cast<int16_t>(dc);
+    dc = static_cast<uint16_t>(dc + steps[b]);
+  }
+}
+
+// False: the run is damaged.
+HWY_INLINE bool UnpackRun(Bytes run, const Wanted& wanted, Unpacked& to) {
+  Parts parts;
+  if (!find_parts(run, wanted.blocks, parts)) return false;
+  UnpackDc(run, wanted.blocks, to.values);
+  const uint8_t *masks = run.data() + parts.masks,
+                *values = run.data() + parts.values, *const end = run.data() + run.size();
+  for (int b = 0; b < wanted.blocks; ++b) {
+    const int widths = run[parts.widths + b], first_width = widths & 15, other_width = widths >> 4;
+    const int mask_bytes = run[parts.sizes + b / 2] >> 4 * (b % 2) & 15;
+    if (HWY_UNLIKELY(!kKnown[first_width] || !kKnown[other_width] || mask_bytes > kMostMask))
+      return false;
+    const uint64_t mask = (load_little_endian(masks) & kKept[mask_bytes]) << 1;
+    masks += mask_bytes;
+    const int count = std::popcount(mask), first = std::min(count, kFirst), more = count - first;
+    const int size = bytes_of(first, first_width) + bytes_of(more, other_width);
+    if (HWY_UNLIKELY(size > end - values)) return false;
+    to.masks[b] = mask | 1;
+    int16_t* const block = to.values + b * kStep + 1;
+    Unpack8(values, kUnpacking[first_width], block);
+    const uint8_t* from = values + first_width;
+    UnpackMore(from, other_width, block + kFirst);
+    for (int done = kAtOnce; HWY_UNLIKELY(done < more); done += kAtOnce) {
+      from += kAtOnce / kGroup * other_width;
+      UnpackMore(from, other_width, block + kFirst + done);
+    }
+    values += size;
+  }
+  return values == end;
+}
+
+bool DecodeRun(Bytes run, const Wanted& wanted, int16_t* out) {
+  Unpacked unpacked;
+  if (!UnpackRun(run, wanted, unpacked)) return false;
+  for (int b = wanted.first; b < wanted.last; ++b, out += kBlockValues)
+    Spread(unpacked.values + b * kStep, unpacked.masks[b], out);
+  return true;
+}
+
+#endif  // FL_NO_VECTORS
+}  // namespace fl::jpeg::layer::tuned::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace fl::jpeg::layer::tuned {
+
+HWY_EXPORT(DecodeRun);
+
+bool decode_run(Bytes run, const Wanted& wanted, int16_t* out) {
+  return HWY_DYNAMIC_DISPATCH(DecodeRun)(run, wanted, out);
+}
+
+}  // namespace fl::jpeg::layer::tuned
+#endif
