@@ -66,7 +66,7 @@ std::string decode_part(const Work& work, const jpeg::SeekIndex& index, const Re
 
 // By a layer: the same stages.
 jpeg::Decoded decode_layer(const Work& work, const Region& region, Worker& worker) {
-  jpeg::Frame& frame = worker.layer_frame;
+  jpeg::Frame frame;
   jpeg::layer::Layer layer;
   std::string why = layer.open(work.index, frame);
   if (why.empty() && !layer.is_of(work.bytes.size(), xxh3(work.bytes))) why = "of another file";

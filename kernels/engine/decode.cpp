@@ -35,7 +35,7 @@ bool wanted(const Sample& sample, Index outcome) {
 // The JPEG's own bytes are not decoded, so the layer must be of just these.
 jpeg::Decoded by_layer(const Seekable& image, const Region& region, int scale, Worker& worker) {
   jpeg::layer::Layer layer;
-  jpeg::Frame& frame = worker.layer_frame;
+  jpeg::Frame frame;
   std::string why = layer.open(image.index, frame);
   if (why.empty() && !layer.is_of(image.bytes.size(), hash_of(image))) why = "of another file";
   if (!why.empty()) return {{}, kRefused + why};

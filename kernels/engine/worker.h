@@ -18,7 +18,6 @@ namespace fl {
 struct Worker {
   Scratch decoded;  // rows of the region, from libjpeg-turbo
   jpeg::Frame frame;
-  jpeg::Frame layer_frame;  // of a coefficient layer
   jpeg::Workspace jpeg;
   jpeg::SeekNotes notes;
   png::Workspace png;

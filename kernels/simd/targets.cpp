@@ -19,7 +19,7 @@ std::vector<std::string> targets() {
   return names;
 }
 
-// The code for AVX3 needs VNNI, VBMI and VBMI2 too (vector_ops.h), which every machine with AVX3_DL has.
+// The code for AVX3 needs VNNI and VBMI too (vector_ops.h), which every machine with AVX3_DL has.
 // Highway is asked: __builtin_cpu_supports says no in a build by Zig.
 void check_targets() {
 #if HWY_ARCH_X86

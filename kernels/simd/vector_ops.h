@@ -1,8 +1,8 @@
 // What the tuned files share, for each instruction set: include it after Highway's headers.
 //
-// Where Highway says AVX3, this project also asks for VNNI, VBMI and VBMI2 (Intel since Ice Lake,
-// AMD since Zen 4): multiply-adds in one step, bytes moved anywhere in 64, words to the places of a
-// mask. Older machines with AVX-512 use AVX2 (targets.cpp sees to it).
+// Where Highway says AVX3, this project also asks for VNNI and VBMI (Intel since Ice Lake, AMD
+// since Zen 4): multiply-adds in one step, and bytes moved anywhere in 64. Older machines with
+// AVX-512 use AVX2 (targets.cpp sees to it).
 #if defined(FL_CPU_VECTOR_OPS_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef FL_CPU_VECTOR_OPS_H
 #undef FL_CPU_VECTOR_OPS_H
@@ -16,7 +16,7 @@
 #define FL_BYTE_VECTORS (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3)
 #if HWY_TARGET == HWY_AVX3
 #undef HWY_TARGET_STR
-#define HWY_TARGET_STR HWY_TARGET_STR_AVX3 ",avx512vnni,avx512vbmi,avx512vbmi2"
+#define HWY_TARGET_STR HWY_TARGET_STR_AVX3 ",avx512vnni,avx512vbmi"
 #endif
 
 HWY_BEFORE_NAMESPACE();

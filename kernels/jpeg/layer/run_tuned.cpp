@@ -19,6 +19,12 @@
 
 #include "simd/vector_ops.h"
 
+// Words to the places of a mask (VBMI2): every machine that runs this target has it (targets.cpp).
+#if HWY_TARGET == HWY_AVX3
+#undef HWY_TARGET_STR
+#define HWY_TARGET_STR HWY_TARGET_STR_AVX3 ",avx512vnni,avx512vbmi,avx512vbmi2"
+#endif
+
 HWY_BEFORE_NAMESPACE();
 namespace fl::jpeg::layer::tuned::HWY_NAMESPACE {
 #if FL_NO_VECTORS
