@@ -69,7 +69,7 @@ def test_tables_of_restarts_and_comments_are_left_out():
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_what_has_no_layer(target):
-    wide = encoded(noise(16, 16), "JPEG", quality=100)
+    wide = encoded(noise(40, 40), "JPEG", quality=100)
     for data, why in (
         (b"", "damaged at byte 0: no SOI marker"),
         (jpeg(scene(30, 40), progressive=True), "not covered: progressive, lossless"),

@@ -14,8 +14,9 @@ struct Wanted {
   int blocks = 0, first = 0, last = 0;
 };
 
-// out: 64 values for each block that is wanted, in zigzag order. kOverread bytes behind the run may
-// be read. False: it is damaged, and out has anything.
+// Blocks behind those that are wanted are not looked at. out: 64 values for each block that is
+// wanted, in zigzag order. kOverread bytes behind the run may be read. False: it is damaged, and
+// out has anything.
 namespace scalar {
 bool decode_run(Bytes run, const Wanted& wanted, int16_t* out);
 }
@@ -40,7 +41,7 @@ inline bool find_parts(Bytes run, int blocks, Parts& out) {
   out.masks = out.sizes + (blocks + 1) / 2;
   if (out.masks > run.size()) return false;
   out.values = out.masks;
-  for (int b = 0; b < blocks; ++b) out.values += run[out.sizes + b / 2] >> 4 * (b % 2) & 15;
+  for (size_t at = out.sizes; at < out.masks; ++at) out.values += (run[at] & 15) + (run[at] >> 4);
   return out.values <= run.size();
 }
 

@@ -54,7 +54,7 @@ bool decode_run(Bytes run, const Wanted& wanted, int16_t* out) {
   Parts parts;
   if (!find_parts(run, wanted.blocks, parts)) return false;
   auto dc = static_cast<uint16_t>(run[0] | run[1] << 8);
-  for (int b = 0; b < wanted.blocks; ++b) {
+  for (int b = 0; b < wanted.last; ++b) {
     if (b > 0)
       dc = static_cast<uint16_t>(dc + number_at(run.data() + kDcHead, b - 1, run[2]).step());
     const int first_width = run[parts.widths + b] & 15, other_width = run[parts.widths + b] >> 4;
@@ -64,7 +64,7 @@ bool decode_run(Bytes run, const Wanted& wanted, int16_t* out) {
     parts.masks += mask_bytes;
     const size_t size = value_bytes(std::popcount(mask), first_width, other_width);
     if (size > run.size() - parts.values) return false;
-    if (b >= wanted.first && b < wanted.last) {
+    if (b >= wanted.first) {
       int16_t* const block = out + (b - wanted.first) * kBlockValues;
       std::fill_n(block, kBlockValues, int16_t{0});
       block[0] = static_cast<int16_t>(dc);
@@ -72,7 +72,7 @@ bool decode_run(Bytes run, const Wanted& wanted, int16_t* out) {
     }
     parts.values += size;
   }
-  return parts.values == run.size();
+  return wanted.last < wanted.blocks || parts.values == run.size();
 }
 
 }  // namespace fl::jpeg::layer::scalar

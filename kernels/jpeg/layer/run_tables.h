@@ -68,9 +68,11 @@ constexpr std::array<Spreading, 256> make_spreading() {
   return out;
 }
 
-constexpr std::array<bool, kWidths> make_known() {
-  std::array<bool, kWidths> out{};
-  for (int width = 0; width < kWidths; ++width) out[width] = is_width(width);
+// By both widths of a block.
+constexpr std::array<bool, 256> make_known() {
+  std::array<bool, 256> out{};
+  for (int widths = 0; widths < 256; ++widths)
+    out[widths] = is_width(widths & 15) && is_width(widths >> 4);
   return out;
 }
 

@@ -72,7 +72,7 @@ HWY_INLINE void Unpack8(const uint8_t* from, const Unpacking& how, int16_t* to) 
 
 constexpr int kAtOnce = 32;
 
-HWY_INLINE void UnpackMore(const uint8_t* from, int width, int16_t* to) {
+HWY_INLINE void UnpackMore(const uint8_t* from, unsigned width, int16_t* to) {
   const hn::Full512<uint16_t> words;
   const Unpacking& how = kUnpacking[width];
   const __m512i bytes =
@@ -95,7 +95,7 @@ HWY_INLINE void Spread(const int16_t* values, uint64_t mask, int16_t* out) {
 
 constexpr int kAtOnce = 16;
 
-HWY_INLINE void UnpackMore(const uint8_t* from, int width, int16_t* to) {
+HWY_INLINE void UnpackMore(const uint8_t* from, unsigned width, int16_t* to) {
   const hn::Full256<uint8_t> bytes;
   const hn::Full256<uint16_t> words;
   const Unpacking& how = kUnpacking[width];
@@ -111,7 +111,7 @@ HWY_INLINE void UnpackMore(const uint8_t* from, int width, int16_t* to) {
 
 constexpr int kAtOnce = 16;
 
-HWY_INLINE void UnpackMore(const uint8_t* from, int width, int16_t* to) {
+HWY_INLINE void UnpackMore(const uint8_t* from, unsigned width, int16_t* to) {
   Unpack8(from, kUnpacking[width], to);
   Unpack8(from + width, kUnpacking[width], to + kGroup);
 }
@@ -149,35 +149,65 @@ HWY_INLINE void UnpackDc(Bytes run, int blocks, int16_t* values) {
   }
 }
 
-// False: the run is damaged.
+// Where the next block's parts are.
+struct Cursor {
+  const uint8_t *widths, *sizes, *masks, *values, *end;
+  unsigned number = 0;  // of the block
+};
+
+struct Block {
+  uint64_t mask;  // without the DC
+  const uint8_t* values;
+  unsigned first_width, other_width, more;  // values behind the first kFirst
+};
+
+// The next block, whose values are not looked at. False: the run is damaged.
+HWY_INLINE bool Next(Cursor& at, Block& out) {
+  const unsigned widths = at.widths[at.number], shift = at.number % 2 * 4;
+  const unsigned mask_bytes = at.sizes[at.number / 2] >> shift & 15;
+  if (HWY_UNLIKELY(!kKnown[widths] || mask_bytes > unsigned{kMostMask})) return false;
+  out.mask = (load_little_endian(at.masks) & kKept[mask_bytes]) << 1;
+  out.first_width = widths & 15;
+  out.other_width = widths >> 4;
+  const auto count = static_cast<unsigned>(std::popcount(out.mask)),
+             first = std::min(count, unsigned{kFirst});
+  out.more = count - first;
+  out.values = at.values;
+  const size_t size = (first * out.first_width + 7) / 8 + (out.more * out.other_width + 7) / 8;
+  if (HWY_UNLIKELY(size > static_cast<size_t>(at.end - at.values))) return false;
+  at.values += size;
+  at.masks += mask_bytes;
+  ++at.number;
+  return true;
+}
+
+HWY_INLINE void Unpack(const Block& block, int16_t* to) {
+  Unpack8(block.values, kUnpacking[block.first_width], to);
+  const uint8_t* from = block.values + block.first_width;
+  UnpackMore(from, block.other_width, to + kFirst);
+  for (unsigned done = kAtOnce; HWY_UNLIKELY(done < block.more); done += kAtOnce) {
+    from += kAtOnce / kGroup * block.other_width;
+    UnpackMore(from, block.other_width, to + kFirst + done);
+  }
+}
+
+// Blocks before those that are wanted are passed over. False: the run is damaged.
 HWY_INLINE bool UnpackRun(Bytes run, const Wanted& wanted, Unpacked& to) {
   Parts parts;
   if (!find_parts(run, wanted.blocks, parts)) return false;
-  UnpackDc(run, wanted.blocks, to.values);
-  const uint8_t *masks = run.data() + parts.masks,
-                *values = run.data() + parts.values, *const end = run.data() + run.size();
-  for (int b = 0; b < wanted.blocks; ++b) {
-    const int widths = run[parts.widths + b], first_width = widths & 15, other_width = widths >> 4;
-    const int mask_bytes = run[parts.sizes + b / 2] >> 4 * (b % 2) & 15;
-    if (HWY_UNLIKELY(!kKnown[first_width] || !kKnown[other_width] || mask_bytes > kMostMask))
-      return false;
-    const uint64_t mask = (load_little_endian(masks) & kKept[mask_bytes]) << 1;
-    masks += mask_bytes;
-    const int count = std::popcount(mask), first = std::min(count, kFirst), more = count - first;
-    const int size = bytes_of(first, first_width) + bytes_of(more, other_width);
-    if (HWY_UNLIKELY(size > end - values)) return false;
-    to.masks[b] = mask | 1;
-    int16_t* const block = to.values + b * kStep + 1;
-    Unpack8(values, kUnpacking[first_width], block);
-    const uint8_t* from = values + first_width;
-    UnpackMore(from, other_width, block + kFirst);
-    for (int done = kAtOnce; HWY_UNLIKELY(done < more); done += kAtOnce) {
-      from += kAtOnce / kGroup * other_width;
-      UnpackMore(from, other_width, block + kFirst + done);
-    }
-    values += size;
+  UnpackDc(run, wanted.last, to.values);
+  const uint8_t* from = run.data();
+  Cursor at{from + parts.widths, from + parts.sizes, from + parts.masks, from + parts.values,
+            from + run.size()};
+  Block block;
+  for (int b = 0; b < wanted.first; ++b)
+    if (!Next(at, block)) return false;
+  for (int b = wanted.first; b < wanted.last; ++b) {
+    if (!Next(at, block)) return false;
+    to.masks[b] = block.mask | 1;
+    Unpack(block, to.values + b * kStep + 1);
   }
-  return values == end;
+  return wanted.last < wanted.blocks || at.values == at.end;
 }
 
 bool DecodeRun(Bytes run, const Wanted& wanted, int16_t* out) {
