@@ -22,7 +22,7 @@ from fastload.spec import Longs
 
 STEP = 8  # MCUs per entry: 1.7 % of ImageNet's bytes; rows only take 0.3 %, every MCU 11 %
 MOST_STEP = 0xFFFF
-COEFFICIENTS = 1 << 20  # in place of a step: coefficient layers
+COEFFICIENTS = seek.COEFFICIENTS  # in place of a step: coefficient layers
 # What differs between two files with the same reason
 PLACE = re.compile(r"(?:^jpeg_(?:index|layer): | (?:at|near) byte \d+)")
 DETAIL = re.compile(r" \(.*|; .*")  # … of a reason why a sample is bad

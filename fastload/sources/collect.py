@@ -182,20 +182,25 @@ class Collection:
             self.collector.forget(number)
 
     def _make_view(self) -> Collected:
-        """What this process has in its logs is the newest; then the later one of the cache and the
-        index beside the data.
+        """What this process has in its logs is the newest; then coefficient layers, of files that
+        nobody has seen with another size since; then the later one of the cache and the index
+        beside the data.
 
         The cache has only what the index beside the data lacked, or what was refused, when it was
         written.
         """
         newest = sorted((self.beside, self.cached), key=Layer.age, reverse=True)
-        count, layers = len(self.source), [layer.seek for layer in newest if layer.seek]
+        aged = [layer.seek for layer in newest if layer.seek]
+        layers = sorted(aged, key=lambda seek: not seek.layered)
+        count = len(self.source)
         file = np.zeros(count, np.uint16)
         offset, size, no_index = (np.zeros(count, np.int64) for _ in range(3))
         for number, layer in enumerate(layers):
             none = (layer.size == 0) & (layer.file_size > 0)
             no_index[none] = layer.file_size[none]
             new = (size == 0) & (layer.size > 0)
+            if layer.layered and layer is not aged[0]:
+                new &= (aged[0].file_size == 0) | (aged[0].file_size == layer.file_size)
             file[new], offset[new], size[new] = number, layer.offset[new], layer.size[new]
         row, log, start, length, file_size = self.collector.entries().T
         file[row], offset[row], size[row] = len(layers) + log, start, length

@@ -55,7 +55,7 @@ def test_lies_with_fitting_checksums():
                 continue
             got = by_engine(data, a_box(rng), seal(bytes(bad)))
             taken, refused = taken + (got is not None), refused + (got is None)
-    assert min(taken, refused) > 300
+    assert min(taken, refused) > 100
 
 
 def test_a_row_of_anything():
