@@ -96,15 +96,15 @@ def convert(
 
     Image bytes are kept as they are, unless an option that changes them is given.
     """
-    arguments = locals()
-    named = formats.of_target(target)
-    _convert(source, target, to or (named.name if named else formats.SHARDS), arguments)
+    _convert(source, target, to, locals())
 
 
-def _convert(source: str, target: str, to: str, arguments: Json) -> None:
+def _convert(source: str, target: str, named: str | None, arguments: Json) -> None:
     """arguments: the command's, by name."""
     from fastload.conversion.store_writer import check_url  # loads torch, which --help does not
 
+    known = formats.of_target(target)
+    to = named or (known.name if known else formats.SHARDS)
     check_url(target, to)
     choice = _choice(arguments)
     if web.wanted(source, arguments):
