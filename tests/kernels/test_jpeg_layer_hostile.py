@@ -18,7 +18,7 @@ def test_damage_is_refused_or_lies_outside_of_the_region():
     refused = 0
     for data in seeds():
         layer, whole = native.jpeg_layer(data), native.decode(data)
-        for _ in range(60):
+        for _ in range(40):
             bad = bytearray(layer)
             bad[int(rng.integers(len(bad)))] ^= 1 << int(rng.integers(8))
             top, left, height, width = box = a_box(rng)
@@ -28,7 +28,7 @@ def test_damage_is_refused_or_lies_outside_of_the_region():
                 np.testing.assert_array_equal(got, whole[top : top + height, left : left + width])
         whole_box = (0, 0, *whole.shape[:2])
         assert by_engine(data, whole_box, bytes(bad)) is None
-    assert refused > 300
+    assert refused > 150
 
 
 def test_a_layer_that_is_cut_off():
@@ -46,7 +46,7 @@ def test_lies_with_fitting_checksums():
     taken = refused = 0
     for data in seeds():
         layer = native.jpeg_layer(data)
-        for _ in range(150):
+        for _ in range(80):
             bad = bytearray(layer)
             first = 4 if rng.integers(8) == 0 else head_size(layer) + SEAL
             for _ in range(int(rng.integers(1, 4))):
@@ -55,7 +55,7 @@ def test_lies_with_fitting_checksums():
                 continue
             got = by_engine(data, a_box(rng), seal(bytes(bad)))
             taken, refused = taken + (got is not None), refused + (got is None)
-    assert min(taken, refused) > 100
+    assert min(taken, refused) > 50
 
 
 def test_a_row_of_anything():
@@ -64,7 +64,7 @@ def test_a_row_of_anything():
     data = jpeg(noise(8, 128), "4:4:4")
     layer = native.jpeg_layer(data)
     start = head_size(layer) + SEAL
-    for _ in range(300):
+    for _ in range(150):
         bad = bytearray(layer)
         size = len(bad) - start - 6
         bad[start + 6 :] = rng.integers(0, 1 + int(rng.integers(256)), size, np.uint8).tobytes()
