@@ -164,8 +164,8 @@ def examine(
     JPEG's markers lead to its end) or "decode" (every coded block of a baseline JPEG is valid,
     which a seek index proves too); sound:
     it passed, else nobody knows.
-    step: MCUs per entry of a seek index, None builds none. index: empty if there is none; then why
-        says why, if one was asked for.
+    step: MCUs per entry of a seek index, 1048576 for a coefficient layer in its place, None builds
+        none. index: empty if there is none; then why says why, if one was asked for.
     """
 
 def decode(data: bytes, scale: int = 1) -> NDArray[np.uint8]:
@@ -237,14 +237,22 @@ def jpeg_index(data: bytes, step: int, target: str = "best") -> bytes:
     Raises ValueError ("jpeg_index: …") where the own decoder does not cover the file.
     """
 
+def jpeg_layer(data: bytes, target: str = "best") -> bytes:
+    """Coefficient layer of a JPEG of one scan, which takes a seek index's place. docs/layers.md.
+
+    target: as in `jpeg_index`.
+
+    Raises ValueError ("jpeg_layer: …") where the own decoder does not cover the file.
+    """
+
 def jpeg_region(
     data: bytes, region: tuple[int, int, int, int], index: bytes | None, target: str, scale: int = 1
 ) -> tuple[NDArray[np.uint8] | None, str]:
     """A region (top, left, height, width; px) by the own decoder: uint8 [h, w, 3], or None and why
     not.
 
-    index: what `jpeg_index` gave, or None. target: "scalar" (the specification) or "best" (the
-        vector code).
+    index: what `jpeg_index` or `jpeg_layer` gave, or None. target: "scalar" (the specification) or
+        "best" (the vector code).
     scale: as in `decode`; the region is px of the scaled image.
     """
 

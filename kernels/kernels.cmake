@@ -35,6 +35,10 @@ set(fastload_kernels
   kernels/jpeg/huffman.cpp
   kernels/jpeg/huffman_pairs.cpp
   kernels/jpeg/indexed_rows.cpp
+  kernels/jpeg/layer/build.cpp
+  kernels/jpeg/layer/layer.cpp
+  kernels/jpeg/layer/run_scalar.cpp
+  kernels/jpeg/layer/run_tuned.cpp
   kernels/jpeg/markers.cpp
   kernels/jpeg/pixels_idct.cpp
   kernels/jpeg/pixels_reduced.cpp

@@ -13,10 +13,19 @@ from typing import Any
 import numpy as np
 
 from benchmarks.decoding.images import RANDOM, read, workloads
-from benchmarks.decoding.passes import check_pixels, pinned
+from benchmarks.decoding.passes import check_pixels, layer_share, pinned
 from benchmarks.decoding.rows import rows
 from benchmarks.decoding.settings import Settings
-from benchmarks.decoding.variants import CORES, INDEX, Times, clock_key, clocks, key, make_variants
+from benchmarks.decoding.variants import (
+    CORES,
+    INDEX,
+    LAYER,
+    Times,
+    clock_key,
+    clocks,
+    key,
+    make_variants,
+)
 from benchmarks.report import facts
 from benchmarks.report.row import Row
 from fastload.measure import interleaved
@@ -35,6 +44,11 @@ def run(data: str, name: str, settings: Settings, progress: Callable[[int], Any]
         runs: dict[str, Callable[[], float]] = {
             key(work, variant): passes for work, variant, passes in variants
         }
+        share = next(
+            layer_share(passes)
+            for work, variant, passes in variants
+            if (work, variant) == (RANDOM, LAYER)
+        )
         plain = next(
             passes for work, variant, passes in variants if (work, variant) == (RANDOM, INDEX)
         )
@@ -53,4 +67,4 @@ def run(data: str, name: str, settings: Settings, progress: Callable[[int], Any]
     times: Times = {}
     for work, variant, passes in variants:
         times.setdefault(work, {})[variant] = np.stack(passes.times)
-    return list(rows(settings, images, times, results, common))
+    return list(rows(settings, images, times, results, common, share))

@@ -13,6 +13,7 @@ import numpy as np
 
 from benchmarks.decoding.images import Workload
 from fastload import _native
+from fastload.conversion.seek_writer import COEFFICIENTS
 from fastload.errors import BackendError
 from fastload.measure import Sample
 from fastload.spec import Ints, Longs, Pixels
@@ -26,7 +27,8 @@ class Way:
     """How an image is decoded: the arguments of `_native.time_crop`."""
 
     route: str
-    step: int | None = None  # of the seek index, None: none is used
+    # Of the seek index; COEFFICIENTS: a coefficient layer; None: none is used
+    step: int | None = None
     target: str = "best"
     limit: str = ""  # instruction set, see `_native.limit_targets`
 
@@ -58,7 +60,17 @@ class Passes:
 
 
 def indexes(work: Workload, step: int | None) -> list[bytes | None]:
-    return [None if step is None else _native.jpeg_index(jpeg, step) for jpeg in work.images.jpegs]
+    if step is None:
+        return [None] * len(work.images.jpegs)
+    if step == COEFFICIENTS:
+        return [_native.jpeg_layer(jpeg) for jpeg in work.images.jpegs]
+    return [_native.jpeg_index(jpeg, step) for jpeg in work.images.jpegs]
+
+
+def layer_share(passes: Passes) -> float:
+    """Bytes of what the images are decoded by, to those of the images."""
+    held = sum(len(index or b"") for index in passes.indexes)
+    return round(held / sum(map(len, passes.work.images.jpegs)), 4)
 
 
 def one_pass(

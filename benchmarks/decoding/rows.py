@@ -1,6 +1,6 @@
 """Rows of what was timed: the main table, and those of the stages, the samplings and the cores."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,8 @@ from benchmarks.decoding.variants import (
     CORES,
     FULL,
     INDEX,
+    LAYER,
+    LAYER_STAGES,
     READY,
     REFERENCE,
     STAGES,
@@ -33,8 +35,12 @@ def rows(
     times: Times,
     results: dict[str, Sample],
     common: dict[str, Any],
+    layer_share: float,
 ) -> Iterator[Row]:
-    """The main table, and those of the stages, the chroma samplings and the cores."""
+    """The main table, and those of the stages, the chroma samplings and the cores.
+
+    layer_share: bytes of all coefficient layers to those of the JPEGs.
+    """
     taken = {"taken": f"every {images.stride}th image"} if images.stride > 1 else {}
     shared = {
         "index_step": settings.step,
@@ -46,7 +52,7 @@ def rows(
         shown = {
             name: sample
             for name, sample in variants.items()
-            if name not in (READY, *STAGES.values())
+            if name not in (READY, *STAGES.values(), *LAYER_STAGES.values())
         }
         size = TINY if workload == SMALL else settings.size
         yield from compared(shown, {"workload": workload, "size": size, **shared}, common)
@@ -58,6 +64,9 @@ def rows(
     yield from stages(
         times[RANDOM], {"table": "stages", "rate": "up to the end of the stage", **shared}, common
     )
+    layers = {"table": "layer stages", "rate": "up to the end of the stage", **shared}
+    layers["layer_share"] = layer_share
+    yield from stages(times[RANDOM], layers, common, LAYER, LAYER_STAGES)
     yield from by_sampling(times[RANDOM], images, {"table": "sampling", **shared}, common)
     yield from by_cores(results, {"table": "cores", **shared}, common)
 
@@ -102,14 +111,18 @@ def make_row(
 
 
 def stages(
-    variants: dict[str, Longs], settings: dict[str, Any], common: dict[str, Any]
+    variants: dict[str, Longs],
+    settings: dict[str, Any],
+    common: dict[str, Any],
+    way: str = INDEX,
+    names: Mapping[str, str] = STAGES,
 ) -> Iterator[Row]:
-    """Rates up to the end of each stage on the way by the index, and what the stage itself
-    takes.
+    """Rates up to the end of each stage on the way by the index or layer, and what the stage itself
+    takes. names: the variants that stop behind a stage.
     """
-    ends = [variants[stage][..., 0] for stage in STAGES.values()] + [
-        variants[INDEX][..., 0],
-        variants[INDEX].sum(axis=-1),
+    ends = [variants[stage][..., 0] for stage in names.values()] + [
+        variants[way][..., 0],
+        variants[way].sum(axis=-1),
     ]
     before, whole = np.zeros_like(ends[0]), np.median(ends[-1].mean(axis=1))
     for stage, end in zip((*STAGES.values(), *LAST_STAGES), ends, strict=True):
@@ -131,7 +144,7 @@ def by_sampling(
     for sampling in (*SAMPLINGS, "other"):
         chosen = groups == sampling
         if chosen.any():
-            part = {name: variants[name][:, chosen] for name in (FULL, REFERENCE, INDEX)}
+            part = {name: variants[name][:, chosen] for name in (FULL, REFERENCE, INDEX, LAYER)}
             yield from compared(
                 part, {"sampling": sampling, "images": int(chosen.sum()), **settings}, common
             )

@@ -2,16 +2,19 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 
 from benchmarks.decoding.images import PROGRESSIVE, RANDOM, SCALAR, Workload
 from benchmarks.decoding.passes import PIXELS, Passes, Way, clock_rate, indexes, pinned_threads
 from benchmarks.decoding.settings import Settings
 from fastload import _native
+from fastload.conversion.seek_writer import COEFFICIENTS
 from fastload.spec import Longs
 
 FULL, REFERENCE = "libjpeg-turbo, full decode", "libjpeg-turbo, skip and crop"
 SCAN, ROWS, INDEX = "fastload, no index", "fastload, index of rows", "fastload, index"
+LAYER = "fastload, coefficient layer"
 READY = "pixels already decoded"
 SLOW_TARGETS = ("SCALAR", "EMU128")  # Highway's; the scalar body stands for them
 STAGES = {
@@ -19,6 +22,7 @@ STAGES = {
     "entropy": "entropy decoding",
     "planes": "dequantise, IDCT",
 }
+LAYER_STAGES = {route: f"{LAYER}: {stage}" for route, stage in STAGES.items()}
 CORES = (1, 2)
 
 # workload → variant → int64 [passes, N, 2], ns of decoding and of the resize
@@ -42,7 +46,12 @@ def make_variants(settings: Settings, works: Sequence[Workload]) -> list[tuple[s
 
 def ways(workload: str, step: int) -> dict[str, Way]:
     """The variants of a workload."""
-    best = {FULL: Way("turbo-whole"), REFERENCE: Way("turbo"), INDEX: Way("index", step)}
+    best = {
+        FULL: Way("turbo-whole"),
+        REFERENCE: Way("turbo"),
+        INDEX: Way("index", step),
+        LAYER: Way("index", COEFFICIENTS),
+    }
     if workload == SCALAR:
         return {
             REFERENCE: best[REFERENCE],
@@ -52,11 +61,16 @@ def ways(workload: str, step: int) -> dict[str, Way]:
         return {FULL: best[FULL], REFERENCE: best[REFERENCE], SCAN: Way("scan")}
     if workload != RANDOM:
         return best
-    own = {SCAN: Way("scan"), ROWS: Way("index", 0), INDEX: best[INDEX]}
+    own = {SCAN: Way("scan"), ROWS: Way("index", 0), INDEX: best[INDEX], LAYER: best[LAYER]}
     if step == 0:
         del own[ROWS]
-    limited = {f"{INDEX}, {name}": Way("index", step, limit=name) for name in weaker_targets()}
+    limited = {
+        f"{variant}, {name}": replace(best[variant], limit=name)
+        for variant in (INDEX, LAYER)
+        for name in weaker_targets()
+    }
     stages = {stage: Way(route, step) for route, stage in STAGES.items()}
+    stages |= {stage: Way(route, COEFFICIENTS) for route, stage in LAYER_STAGES.items()}
     return {
         FULL: best[FULL],
         REFERENCE: best[REFERENCE],

@@ -13,6 +13,7 @@ from fastload.cli.convert_options import (
     Extras,
     From,
     Labels,
+    Layer,
     Masks,
     MaxSide,
     Mode,
@@ -34,6 +35,7 @@ from fastload.cli.convert_options import (
     Transcode,
 )  # fmt: skip
 from fastload.cli.convert_report import emit_plan, emit_summary
+from fastload.cli.layers import name_of, steps_of
 from fastload.cli.output import JsonTo, Threads, interruptible, meter
 from fastload.cli.verbs import Verb
 from fastload.errors import UsageError
@@ -79,6 +81,7 @@ def convert(
     transcode: Transcode = False,
     seek_step: SeekStep = 8,
     no_seek: NoSeek = False,
+    layer: Layer = "seek",
     overwrite: Overwrite = False,
     resume: Resume = False,
     scratch: Scratch = None,
@@ -93,15 +96,15 @@ def convert(
 
     Image bytes are kept as they are, unless an option that changes them is given.
     """
-    arguments = locals()
-    named = formats.of_target(target)
-    _convert(source, target, to or (named.name if named else formats.SHARDS), arguments)
+    _convert(source, target, to, locals())
 
 
-def _convert(source: str, target: str, to: str, arguments: Json) -> None:
+def _convert(source: str, target: str, named: str | None, arguments: Json) -> None:
     """arguments: the command's, by name."""
     from fastload.conversion.store_writer import check_url  # loads torch, which --help does not
 
+    known = formats.of_target(target)
+    to = named or (known.name if known else formats.SHARDS)
     check_url(target, to)
     choice = _choice(arguments)
     if web.wanted(source, arguments):
@@ -128,7 +131,8 @@ def _convert(source: str, target: str, to: str, arguments: Json) -> None:
         meter("convert", len(prepared.reader), int(prepared.reader.sizes.sum())) as advance,
     ):
         summary = job.run(prepared, advance, absorbed, on)
-    emit_summary(public(target), summary, time.perf_counter() - begin, arguments["json_to"], to)
+    seconds, name = time.perf_counter() - begin, name_of(prepared.options.seek_step)
+    emit_summary(public(target), summary, seconds, arguments["json_to"], to, name)
 
 
 def _choice(arguments: Json) -> "Choice":
@@ -161,7 +165,10 @@ def _options(to: str, arguments: Json) -> "Options":
     try:
         return job.Options(
             shard_bytes=units.parse_size(arguments["shard_size"]),
-            seek_step=None if arguments["no_seek"] else arguments["seek_step"], to=to,
+            seek_step=steps_of(
+                arguments["layer"], arguments["seek_step"], no_seek=arguments["no_seek"]
+            ),
+            to=to,
             edits=Edits(**{name: arguments[name] for name in edits}),
             **{name: arguments[name] for name in names},
         )  # fmt: skip

@@ -118,6 +118,15 @@ SeekStep = Annotated[
         min=0, max=65535, metavar="N", help="MCUs per entry of the seek index; 0: rows only."
     ),
 ]
+Layer = Annotated[
+    str,
+    typer.Option(
+        metavar="seek|coefficients",
+        autocompletion=words(lambda: ("seek", "coefficients")),
+        help="What crops are decoded by: seek indexes, or JPEGs' coefficients once more, which "
+        "are faster and take 1.3 times the images' bytes.",
+    ),
+]
 NoSeek = Annotated[
     bool, typer.Option("--no-seek", help="Build no seek index: smaller, but crops decode more.")
 ]

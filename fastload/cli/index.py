@@ -1,4 +1,4 @@
-"""fastload index: seek indexes for data that stays as it is."""
+"""fastload index: seek indexes, or coefficient layers, for data that stays as it is."""
 
 import time
 from typing import Annotated
@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from fastload.cli.convert_options import SeekStep
+from fastload.cli.convert_options import Layer, SeekStep
 from fastload.cli.convert_report import log_reasons, seek_json, seek_text
+from fastload.cli.layers import name_of, step_of
 from fastload.cli.output import AS_IT_WAS, JsonTo, Threads, emit, interruptible, meter, table
 from fastload.cli.verbs import Verb
 from fastload.spec import Json
@@ -27,31 +28,35 @@ def index(
         ),
     ],
     seek_step: SeekStep = 8,
+    layer: Layer = "seek",
     workers: Threads = None,
     json_to: JsonTo = None,
 ) -> None:
     """Index where decoding can begin within each JPEG, so that a crop decodes only its own part.
 
-    The images are not changed.
+    The images are not changed. With --layer coefficients each JPEG's coefficients are stored once
+    more, in a form that decodes faster.
     """
     from fastload.conversion import indexing  # here, so that `fastload --help` loads no torch
     from fastload.conversion.interrupts import absorbed
     from fastload.conversion.readers import readable
 
+    step = step_of(layer, seek_step)
     prepared = indexing.prepare(source)
     begin = time.perf_counter()
     with interruptible(AS_IT_WAS), meter("index", len(prepared.sizes)) as advance:
-        summary = indexing.run(prepared, seek_step, workers, advance, absorbed)
+        summary = indexing.run(prepared, step, workers, advance, absorbed)
     seconds = time.perf_counter() - begin
     rate = summary.samples / seconds
     result: Json = {
         "path": source, "kind": summary.kind, "written_to": summary.where,
-        "samples": summary.samples, "bytes": summary.bytes,
+        "samples": summary.samples, "bytes": summary.bytes, "layer": layer,
         "seconds": seconds, "images_per_s": rate, **seek_json(summary.seek, summary.bytes),
     }  # fmt: skip
     rows = [
-        ("samples", f"{summary.samples:,}"), ("seek index", seek_text(summary.seek, summary.bytes)),
+        ("samples", f"{summary.samples:,}"),
+        (name_of(step), seek_text(summary.seek, summary.bytes)),
         ("time", f"{seconds:.1f} s, {rate:,.0f} images/s"),
     ]  # fmt: skip
     emit(result, json_to, Text(readable(summary.where)), table(("indexed", ""), rows))
-    log_reasons(summary.seek)
+    log_reasons(summary.seek, name_of(step))

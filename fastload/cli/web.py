@@ -14,6 +14,7 @@ from fastload.cli.convert_report import (
     summary_json,
     summary_rows,
 )
+from fastload.cli.layers import name_of
 from fastload.cli.output import emit, interruptible, log, meter, table
 from fastload.errors import UsageError
 from fastload.spec import Json
@@ -67,7 +68,7 @@ def convert(
     with interruptible(), meter("fetch", len(prepared.reader)) as advance:
         summary = job.run(prepared, web["failed"], advance, absorbed)
     rows = len(prepared.reader)
-    _emit(public(target), summary, rows, time.perf_counter() - begin, json_to, options.to)
+    _emit(public(target), summary, rows, time.perf_counter() - begin, json_to, options)
 
 
 def _refuse(to: str, arguments: Json) -> None:
@@ -125,25 +126,30 @@ def _emit_plan(prepared: "Job", how: "Fetch", json_to: str | None) -> None:
 
 
 def _emit(
-    target: str, summary: "WebSummary", rows: int, seconds: float, json_to: str | None, to: str
+    target: str,
+    summary: "WebSummary",
+    rows: int,
+    seconds: float,
+    json_to: str | None,
+    options: "Options",
 ) -> None:
     from fastload.conversion.readers import readable
 
-    done = summary.conversion
+    to, name, done = options.to, name_of(options.seek_step), summary.conversion
     if done.whole:
         emit_whole(target, done, json_to)
         return
     result = summary_json(target, done, seconds)
     del result["bad"]  # the table has them; there may be millions
     result |= {"rows": rows, "failed": summary.failed, "failed_table": summary.table}
-    shown = [("rows", f"{rows:,}"), *summary_rows(done, seconds, to)]
+    shown = [("rows", f"{rows:,}"), *summary_rows(done, seconds, to, name)]
     shown = [row for row in shown if row[0] not in ("classes", "left out")]
     emit(
         result, json_to, Text(readable(target)), table(("fetched", ""), shown),
         *_reasons(summary.failed),
     )  # fmt: skip
     if to == "shards":
-        log_reasons(done.seek)
+        log_reasons(done.seek, name)
     log_transcoding(done.transcoding)
     _log_table(summary.table)
 

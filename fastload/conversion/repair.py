@@ -276,7 +276,7 @@ def _steps(index: Index) -> list[int]:
             continue
         if (
             (magic, version) == (seek.MAGIC, seek.VERSION)
-            and step <= seek_writer.MOST_STEP
+            and (step <= seek_writer.MOST_STEP or step == seek_writer.COEFFICIENTS)
             and step not in steps
         ):
             steps.append(step)

@@ -11,7 +11,7 @@ from fastload.loader.base import BaseLoader
 from fastload.lowering import reach
 from fastload.order import epochs, mixture
 from fastload.plan.plan import Plan
-from fastload.sources import collect, seek_contents
+from fastload.sources import seek_contents, seek_said
 from fastload.sources.base import remote
 from fastload.sources.mixed import Mixed
 from fastload.spec import Json
@@ -107,7 +107,7 @@ def _now(loader: BaseLoader[object]) -> list[str]:
     out += [f"  backend {route.backend}: {route.why}"] * bool(route.why)
     if route.plan and known.seeks:
         indexes = loader._engine.indexes() if loader._engine else None
-        out.append(f"  {collect.describe(loader.seek_index, route.plan.source, indexes)}")
+        out.append(f"  {seek_said.describe(loader.seek_index, route.plan.source, indexes)}")
     if route.plan and isinstance(mixed := route.plan.source, Mixed):
         out.append(f"  parts   {mixture.describe(mixed.recipe)}")
     if route.plan and (far := remote(route.plan.source)) is not None:

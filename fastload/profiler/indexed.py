@@ -15,7 +15,7 @@ from fastload.files import cache
 from fastload.loader import DataLoader
 from fastload.profiler.batches import Twice, begun, few
 from fastload.profiler.remedies import Alternative, Priced, in_turns
-from fastload.sources import Source, collect
+from fastload.sources import Source, collect, seek_said
 from fastload.sources.base import FileSource
 from fastload.sources.mapped import SpanSource
 from fastload.sources.views import Subset
@@ -47,7 +47,7 @@ def price(
     seconds: of each replicate.
     """
     folder = folder_of(source)
-    if folder is None or collect.having(source, collect.make("use", source)):
+    if folder is None or seek_said.having(source, collect.make("use", source)):
         return ()
     how = f"fastload index {shlex.quote(folder)}"
     what = Alternative(f"index the folder ({how})", COST, NATIVE, (), how=how)

@@ -21,12 +21,11 @@ from fastload.errors import SourceError
 from fastload.files import cache
 from fastload.files.below import Folder
 from fastload.sources import arrow, seek, seek_data, seek_known, seek_merge
-from fastload.sources.arrays import ArraySource
 from fastload.sources.base import FileSource, Seek, Source
 from fastload.sources.mapped import SpanSource
 from fastload.sources.seek import FolderSeek
 from fastload.sources.seek_layers import Layer
-from fastload.sources.seek_views import Counted, Found, New, Off, Picked, View
+from fastload.sources.seek_views import Found, New, Off, Picked, View
 from fastload.sources.views import Subset
 from fastload.spec import Longs
 
@@ -183,20 +182,25 @@ class Collection:
             self.collector.forget(number)
 
     def _make_view(self) -> Collected:
-        """What this process has in its logs is the newest; then the later one of the cache and the
-        index beside the data.
+        """What this process has in its logs is the newest; then coefficient layers, of files that
+        nobody has seen with another size since; then the later one of the cache and the index
+        beside the data.
 
         The cache has only what the index beside the data lacked, or what was refused, when it was
         written.
         """
         newest = sorted((self.beside, self.cached), key=Layer.age, reverse=True)
-        count, layers = len(self.source), [layer.seek for layer in newest if layer.seek]
+        aged = [layer.seek for layer in newest if layer.seek]
+        layers = sorted(aged, key=lambda seek: not seek.layered)
+        count = len(self.source)
         file = np.zeros(count, np.uint16)
         offset, size, no_index = (np.zeros(count, np.int64) for _ in range(3))
         for number, layer in enumerate(layers):
             none = (layer.size == 0) & (layer.file_size > 0)
             no_index[none] = layer.file_size[none]
             new = (size == 0) & (layer.size > 0)
+            if layer.layered and layer is not aged[0]:
+                new &= (aged[0].file_size == 0) | (aged[0].file_size == layer.file_size)
             file[new], offset[new], size[new] = number, layer.offset[new], layer.size[new]
         row, log, start, length, file_size = self.collector.entries().T
         file[row], offset[row], size[row] = len(layers) + log, start, length
@@ -234,50 +238,6 @@ def make(mode: str, source: Source) -> Indexes:
             return PickedCollection(base, source.indices)
         return Collection(base)
     return Fixed(Off() if mode == "off" else Found())
-
-
-def describe(mode: str, source: Source, built: Indexes | None) -> str:
-    """One line: which images have an index, and what becomes of the others."""
-    if mode == "off":
-        return "seek index: off"
-    count, indexed = len(source), having(source, built)
-    text = f"seek index: {indexed} of {count} images"
-    base = source.base if isinstance(source, Subset) else source
-    if isinstance(base, ArraySource):
-        return "seek index: none, the images are pixels in memory"
-    if mode != "auto" or indexed == count or not isinstance(base, Collectable):
-        return text
-    if len(base) > seek_known.MOST:
-        return f"{text}; none are collected of more than {seek_known.MOST:,}"
-    folder = seek_known.of(base).cache
-    collection = _collection(built)
-    problem = unusable(folder) or (
-        collection and (collection.problem or collection.collector.problem)
-    )
-    why = problem or ("" if has_arrow() else "pyarrow is not installed")
-    return f"{text}; others are collected " + (f"in memory ({why})" if why else f"into {folder}")
-
-
-def having(source: Source, built: Indexes | None) -> int:
-    """How many images have an index."""
-    collection = _collection(built)
-    view: View = (collection.view if collection else None) or Found()
-    if isinstance(built, PickedCollection) and built.whole.view:
-        view = Picked(built.whole.view, built.indices)
-    if type(view) is Found and isinstance(source, Counted):
-        return source.indexed()
-    nothing = np.zeros(0, np.int64)
-    if view.locate(nothing, source.locate(nothing).seek) is None:
-        return 0
-    everything = np.arange(len(source))
-    location = view.locate(everything, source.locate(everything).seek)
-    return 0 if location is None else int(np.count_nonzero(location.size))
-
-
-def _collection(built: Indexes | None) -> Collection | None:
-    if isinstance(built, PickedCollection):
-        return built.whole
-    return built if isinstance(built, Collection) else None
 
 
 def unusable(folder: str) -> str:

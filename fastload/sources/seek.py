@@ -9,7 +9,7 @@ import json
 import os
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -33,6 +33,7 @@ PARTS = (DATA, SUM, INDEX)  # in the order of their renames
 HEADER = struct.Struct("<8sII")
 MAGIC = b"FASTSEEK"
 VERSION = 1
+COEFFICIENTS = 1 << 20  # in place of the MCUs per entry: coefficient layers
 METADATA = b"fastload-seek"  # key of the JSON in the schema's metadata
 REMEDY = "run fastload index again"
 
@@ -49,6 +50,7 @@ class FolderSeek:
     size: Longs  # bytes; 0: none
     file_size: Longs  # bytes of the image when it was indexed; 0: it was not
     sum: int = 0  # XXH3-64 of INDEX
+    layered: bool = False  # they are coefficient layers
 
     def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in self.__dict__.items() if name != "files"}
@@ -164,6 +166,7 @@ class Stored:
     total: int  # bytes of DATA; what follows is being added
     checksum: int  # … XXH3-64 of these
     logs: dict[str, int]  # logs of running processes, and up to which byte their records are here
+    layered: bool = False  # DATA has coefficient layers
 
     def names(self) -> list[bytes]:
         return [name for batch in self.batches for name in batch.column("path").to_pylist()]
@@ -176,7 +179,7 @@ class Stored:
         offset, size, file_size = (
             np.where(row < 0, 0, column[row]) for column in (self.offset, self.size, self.file_size)
         )
-        return FolderSeek(os.path.join(self.folder, DATA), offset, size, file_size, self.sum)
+        return replace(self.seek(), offset=offset, size=size, file_size=file_size)
 
     def knows(self, count: int, paths: str) -> bool:
         """Whether its rows are `count` paths with this names_hash."""
@@ -184,9 +187,8 @@ class Stored:
 
     def seek(self) -> FolderSeek:
         """The rows in their own order."""
-        return FolderSeek(
-            os.path.join(self.folder, DATA), self.offset, self.size, self.file_size, self.sum
-        )
+        path = os.path.join(self.folder, DATA)
+        return FolderSeek(path, self.offset, self.size, self.file_size, self.sum, self.layered)
 
 
 def read(folder: str) -> Stored:
@@ -217,7 +219,7 @@ def _parse(pa: ModuleType, folder: str, data: arrow.Bytes, checksum: int) -> Sto
         raise ValueError("other columns or metadata")
     if not all(type(end) is int and 0 <= end < 1 << 62 for end in logs.values()):
         raise ValueError("logs that end nowhere")
-    _check_data(os.path.join(folder, DATA), total)
+    step = _check_data(os.path.join(folder, DATA), total)
     table = arrow.read_table(pa, path, data, got, rows, REMEDY)
     file_size, offset, size = (
         table.columns[name].all() for name in ("file_size", "offset", "size")
@@ -239,6 +241,7 @@ def _parse(pa: ModuleType, folder: str, data: arrow.Bytes, checksum: int) -> Sto
         total,
         int(said["xxh3"], 16),
         logs,
+        step == COEFFICIENTS,
     )
 
 
@@ -248,7 +251,8 @@ def _rows_of(known: list[bytes], wanted: Sequence[str]) -> Longs:
     return np.fromiter((rows.get(os.fsencode(name), -1) for name in wanted), np.int64, len(wanted))
 
 
-def _check_data(path: str, total: int) -> None:
+def _check_data(path: str, total: int) -> int:
+    """The MCUs per entry that it says."""
     try:
         with open(path, "rb", opener=no_wait) as file:
             size, head = os.fstat(file.fileno()).st_size, file.read(HEADER.size)
@@ -260,5 +264,7 @@ def _check_data(path: str, total: int) -> None:
         raise SourceError(
             f"{path}: size differs (got {size} bytes, want {total}); restore it, or {REMEDY}"
         )
-    if HEADER.unpack(head)[:2] != (MAGIC, VERSION):
+    magic, version, step = HEADER.unpack(head)
+    if (magic, version) != (MAGIC, VERSION):
         raise SourceError(f"{path}: does not begin as seek indexes do; {REMEDY}")
+    return int(step)

@@ -11,8 +11,10 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "bind/bind.h"
 #include "jpeg/examine.h"
+#include "jpeg/layer/layer.h"
 #include "jpeg/progressive.h"
 #include "jpeg/region.h"
 #include "jpeg/transcode.h"
@@ -39,6 +41,17 @@ nb::bytes jpeg_index(const nb::bytes& data, int step, const std::string& target)
   return nb::bytes(built.index.data(), built.index.size());
 }
 
+nb::bytes jpeg_layer(const nb::bytes& data, const std::string& target) {
+  const cpu::Target how = parse_target(target);
+  jpeg::Built built;
+  {
+    const nb::gil_scoped_release unlocked;
+    built = jpeg::layer::build(view(data), nullptr, how);
+  }
+  if (!built.why.empty()) throw std::invalid_argument("jpeg_layer: " + built.why);
+  return nb::bytes(built.index.data(), built.index.size());
+}
+
 Check parse_check(const std::string& name) {
   if (name == "none") return Check::kNone;
   if (name == "markers") return Check::kMarkers;
@@ -48,8 +61,8 @@ Check parse_check(const std::string& name) {
 
 nb::tuple examine_image(const nb::bytes& data, const std::string& check,
                         const std::optional<int>& step) {
-  if (step.has_value() && (*step < 0 || *step > 0xFFFF))
-    refuse("examine", "step", std::to_string(*step), "0..65535 or None");
+  if (step.has_value() && *step != jpeg::layer::kStep && (*step < 0 || *step > 0xFFFF))
+    refuse("examine", "step", std::to_string(*step), "0..65535, 1048576 or None");
   const Check how = parse_check(check);
   Examined out;
   {
@@ -73,9 +86,22 @@ std::tuple<nb::object, std::string> jpeg_transcode(const nb::bytes& data) {
   return {nb::bytes(done.bytes.data(), done.bytes.size()), ""};
 }
 
+jpeg::Decoded by_layer(jpeg::Bytes bytes, const Region& region, jpeg::Bytes packed, int scale,
+                       jpeg::Workspace& workspace, cpu::Target target) {
+  jpeg::Frame frame;
+  jpeg::layer::Layer layer;
+  std::string why = layer.open(packed, frame);
+  if (why.empty() && !layer.is_of(bytes.size(), xxh3(bytes))) why = "of another file";
+  if (!why.empty()) return {{}, "index refused: " + why};
+  jpeg::shrink(frame, scale);
+  return jpeg::layer::decode(layer, frame, region, workspace, target);
+}
+
 jpeg::Decoded decode(jpeg::Bytes bytes, const Region& region,
                      const std::optional<jpeg::Bytes>& packed, int scale,
                      jpeg::Workspace& workspace, cpu::Target target) {
+  if (packed.has_value() && jpeg::layer::is_layer(*packed))
+    return by_layer(bytes, region, *packed, scale, workspace, target);
   jpeg::Frame frame;
   std::string why = jpeg::parse_frame(bytes, frame);
   if (!why.empty() && !packed.has_value() && jpeg::parse_progressive(bytes, frame).empty()) {
@@ -125,6 +151,7 @@ void bind_jpeg(nb::module_& m) {
   m.def("jpeg_coding", &jpeg_coding, "data"_a);
   m.def("jpeg_transcode", &jpeg_transcode, "data"_a);
   m.def("jpeg_index", &jpeg_index, "data"_a, "step"_a, "target"_a = "best");
+  m.def("jpeg_layer", &jpeg_layer, "data"_a, "target"_a = "best");
   m.def("jpeg_region", &jpeg_region, "data"_a, "region"_a, "index"_a.none(), "target"_a,
         "scale"_a = 1);
 }

@@ -10,8 +10,10 @@
 #include <chrono>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "bind/bind.h"
 #include "engine/sample.h"
+#include "jpeg/layer/layer.h"
 #include "jpeg/progressive.h"
 #include "jpeg/region_scan.h"
 #include "jpeg/region_tiles.h"
@@ -62,7 +64,30 @@ std::string decode_part(const Work& work, const jpeg::SeekIndex& index, const Re
   return scan.decode(tiles.top, tiles.bottom, planes);
 }
 
+// By a layer: the same stages.
+jpeg::Decoded decode_layer(const Work& work, const Region& region, Worker& worker) {
+  jpeg::Frame frame;
+  jpeg::layer::Layer layer;
+  std::string why = layer.open(work.index, frame);
+  if (why.empty() && !layer.is_of(work.bytes.size(), xxh3(work.bytes))) why = "of another file";
+  jpeg::shrink(frame, work.scale);
+  if (!why.empty() || work.route == Route::kHeaders) return {{}, std::move(why)};
+  if (work.route == Route::kIndex)
+    return jpeg::layer::decode(layer, frame, region, worker.jpeg, work.target);
+  const jpeg::Tiles2d tiles = jpeg::tiles_of(frame, region);
+  const auto fill = [&](jpeg::Planes* planes) {
+    return jpeg::layer::fill(layer, frame, tiles, tiles.top, tiles.bottom, planes, worker.jpeg,
+                             work.target);
+  };
+  if (work.route == Route::kEntropy) return {{}, fill(nullptr)};
+  jpeg::Planes planes(frame, tiles, tiles.bottom - tiles.top, worker.jpeg.planes, work.target);
+  planes.begin_strip(tiles.top);
+  return {{}, fill(&planes)};
+}
+
 jpeg::Decoded decode_own(const Work& work, const Region& region, Worker& worker) {
+  if (work.route <= Route::kIndex && jpeg::layer::is_layer(work.index))
+    return decode_layer(work, region, worker);
   std::string why = jpeg::parse_frame(work.bytes, worker.frame);
   if (work.route == Route::kScan && !why.empty() &&
       jpeg::parse_progressive(work.bytes, worker.frame).empty()) {

@@ -5,6 +5,7 @@
 #include "engine/decode.h"
 
 #include "base/hash.h"
+#include "jpeg/layer/layer.h"
 #include "jpeg/progressive.h"
 #include "jpeg/region.h"
 
@@ -14,6 +15,8 @@ namespace {
 // Of the coded bytes: an index that is large beside its file is not worth its room. A flat image
 // has more tiles than bytes.
 constexpr size_t kShare = 4, kSmall = 4096;
+
+const std::string kRefused = "index refused: ";
 
 uint64_t hash_of(const Seekable& image) {
   if (!image.hash) image.hash = xxh3(image.bytes);
@@ -29,24 +32,36 @@ bool wanted(const Sample& sample, Index outcome) {
   return sample.collector->wants(sample.row, size, outcome == Index::kRefused);
 }
 
-}  // namespace
+// The JPEG's own bytes are not decoded, so the layer must be of just these.
+jpeg::Decoded by_layer(const Seekable& image, const Region& region, int scale, Worker& worker) {
+  jpeg::layer::Layer layer;
+  jpeg::Frame frame;
+  std::string why = layer.open(image.index, frame);
+  if (why.empty() && !layer.is_of(image.bytes.size(), hash_of(image))) why = "of another file";
+  if (!why.empty()) return {{}, kRefused + why};
+  jpeg::shrink(frame, scale);
+  return jpeg::layer::decode(layer, frame, region, worker.jpeg, cpu::Target::kBest);
+}
 
-Index decode_by_index(const Seekable& image, const Region& region, Worker& worker,
-                      jpeg::Decoded& out) {
-  if (image.index.empty()) return Index::kNone;
+jpeg::Decoded by_seek_index(const Seekable& image, const Region& region, Worker& worker) {
   const uint64_t hash = hash_of(image);
   jpeg::SeekIndex index;
   std::string why = index.open(image.index, image.bytes, worker.frame, &hash);
-  bool refused = !why.empty();
-  if (!refused) {
-    out = jpeg::decode_region(image.bytes, worker.frame, &index, region, worker.jpeg,
-                              cpu::Target::kBest);
-    why = out.error;
-    refused = why.starts_with("index refused: ");
-  }
-  worker.stats.count(why.empty() ? Way::kIndexed : Way::kRefused);
-  if (why.empty()) return Index::kUsed;
-  return refused ? Index::kRefused : Index::kFailed;
+  if (!why.empty()) return {{}, kRefused + why};
+  return jpeg::decode_region(image.bytes, worker.frame, &index, region, worker.jpeg,
+                             cpu::Target::kBest);
+}
+
+}  // namespace
+
+Index decode_by_index(const Seekable& image, const Region& region, int scale, Worker& worker,
+                      jpeg::Decoded& out) {
+  if (image.index.empty()) return Index::kNone;
+  out = jpeg::layer::is_layer(image.index) ? by_layer(image, region, scale, worker)
+                                           : by_seek_index(image, region, worker);
+  worker.stats.count(out.ok() ? Way::kIndexed : Way::kRefused);
+  if (out.ok()) return Index::kUsed;
+  return out.error.starts_with(kRefused) ? Index::kRefused : Index::kFailed;
 }
 
 jpeg::Decoded decode_in_order(const Seekable& image, const Region& region, Worker& worker,
@@ -90,7 +105,7 @@ jpeg::Decoded decode_by_any(Sample& sample, const Region& region, int scale, Wor
     jpeg::Decoded out;
     jpeg::shrink(worker.frame, scale);
     const Seekable image{bytes, sample.seek.bytes(), sample.hash};
-    const Index outcome = decode_by_index(image, region, worker, out);
+    const Index outcome = decode_by_index(image, region, scale, worker, out);
     if (outcome == Index::kUsed) return out;
     std::vector<uint8_t> made;
     const bool collect = wanted(sample, outcome);

@@ -15,15 +15,15 @@ namespace fl {
 // A JPEG whose frame is parsed, and what is known of where its decoding can begin.
 struct Seekable {
   Bytes bytes;
-  Bytes index;                    // empty: there is none
+  Bytes index;                    // or coefficient layer; empty: there is none
   std::optional<uint64_t>& hash;  // XXH3 of the bytes, once someone has asked for it
 };
 
 // kFailed: the index is right, but the image is not covered
 enum class Index { kUsed, kNone, kRefused, kFailed };
 
-// By the index, if there is one and it is right.
-Index decode_by_index(const Seekable& image, const Region& region, Worker& worker,
+// By the index, if there is one and it is right. scale: of worker.frame.
+Index decode_by_index(const Seekable& image, const Region& region, int scale, Worker& worker,
                       jpeg::Decoded& out);
 
 // From the scan's start. made: the index that is noted meanwhile, empty where the file has none;

@@ -13,10 +13,11 @@ namespace fl {
 namespace {
 
 // By the own decoder, whose frame is parsed.
-jpeg::Decoded decode_own(Bytes bytes, const Region& region, Seeking& seeking, Worker& worker) {
+jpeg::Decoded decode_own(Bytes bytes, const Region& region, int scale, Seeking& seeking,
+                         Worker& worker) {
   jpeg::Decoded out;
   const Seekable image{bytes, seeking.index, seeking.hash};
-  const Index outcome = decode_by_index(image, region, worker, out);
+  const Index outcome = decode_by_index(image, region, scale, worker, out);
   if (outcome == Index::kUsed) return out;
   const bool collect = seeking.collect && outcome != Index::kFailed;
   if (collect) seeking.made.emplace();
@@ -35,7 +36,7 @@ jpeg::Decoded decode(Bytes bytes, const Header& header, int scale, const Region&
   const bool same = worker.frame.height == header.height && worker.frame.width == header.width;
   if (why.empty() && same) {
     jpeg::shrink(worker.frame, scale);
-    jpeg::Decoded own = decode_own(bytes, region, seeking, worker);
+    jpeg::Decoded own = decode_own(bytes, region, scale, seeking, worker);
     if (own.ok() || !library) return own;
   } else if (library) {
     jpeg::Decoded own = decode_scans(bytes, header.height, header.width, region, scale, worker);

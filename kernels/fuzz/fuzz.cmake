@@ -12,7 +12,7 @@ target_compile_options(fastload_fuzz PRIVATE -fsanitize=fuzzer-no-link)
 target_link_options(fastload_fuzz PUBLIC ${fastload_sanitizers})
 # Comparisons are traced where bytes are parsed. In the loops over coefficients and pixels they would take half of the time.
 get_target_property(fastload_fuzz_sources fastload_fuzz SOURCES)
-list(FILTER fastload_fuzz_sources EXCLUDE REGEX "(applications|certain|layout|frame|seek|coding|probe|probe_other|progressive_scans|page|snappy)\\.cpp$")
+list(FILTER fastload_fuzz_sources EXCLUDE REGEX "(applications|certain|layout|frame|layer|seek|coding|probe|probe_other|progressive_scans|page|snappy)\\.cpp$")
 set_property(SOURCE ${fastload_fuzz_sources} APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize-coverage=trace-cmp)
 # Vector code is built for this machine only, since no other would be run; for AVX3 it needs what simd/targets.cpp checks.
 set(fastload_fuzz_machine -march=native -DHWY_COMPILE_ONLY_STATIC)
@@ -23,7 +23,7 @@ endif()
 list(FILTER fastload_fuzz_sources INCLUDE REGEX "(tuned|unfilter|pixels/mix|pixels/store|pixels_idct|pixels_reduced)[a-z_]*\\.cpp$")
 set_property(SOURCE ${fastload_fuzz_sources} APPEND PROPERTY COMPILE_OPTIONS ${fastload_fuzz_machine})
 
-foreach(target parse verdict index region transcode device augment page png)
+foreach(target parse verdict index layer region transcode device augment page png)
   add_executable(fuzz_${target} kernels/fuzz/${target}.cpp)
   target_link_libraries(fuzz_${target} PRIVATE fastload_fuzz)
   target_compile_options(fuzz_${target} PRIVATE -fsanitize=fuzzer)

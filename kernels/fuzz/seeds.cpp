@@ -6,6 +6,7 @@
 
 #include "augment/program.h"
 #include "fuzz/images.h"
+#include "jpeg/layer/layer.h"
 #include "jpeg/seek.h"
 
 namespace {
@@ -51,6 +52,14 @@ void write_indexes(const fs::path& folder) {
       write(folder, picture.name + "-" + std::to_string(step), {number, 0, 0, 1, 1}, index);
     }
     ++number;
+  }
+}
+
+void write_layers(const fs::path& folder) {
+  uint8_t number = 0;
+  for (const fl::fuzz::Picture& picture : fl::fuzz::pictures()) {
+    const Data layer = fl::jpeg::layer::build(picture.bytes).index;
+    if (!layer.empty()) write(folder, picture.name, {number++, 0, 0, 1, 1, 0}, layer);
   }
 }
 
@@ -114,10 +123,12 @@ int main(int count, char** arguments) {
   }
   const fs::path folder = arguments[1];
   for (const char* target :
-       {"parse", "verdict", "transcode", "region", "index", "device", "augment", "page", "png"})
+       {"parse", "verdict", "transcode", "region", "index", "layer", "device", "augment", "page",
+        "png"})
     fs::create_directories(folder / target);
   write_files(folder);
   write_indexes(folder / "index");
+  write_layers(folder / "layer");
   write_programs(folder / "augment");
   write_pages(folder / "page");
   write_pngs(folder / "png");

@@ -3,7 +3,7 @@
 #include "jpeg/examine.h"
 
 #include "base/hash.h"
-#include "jpeg/seek.h"
+#include "jpeg/layer/layer.h"
 
 namespace fl {
 namespace {
@@ -30,7 +30,8 @@ Examined examine(Bytes bytes, int step, Check check) {
   }
   out.coding = jpeg::coding_of(bytes);
   if (step >= 0) {
-    jpeg::Built built = jpeg::build_index(bytes, step, &out.hash);
+    jpeg::Built built = step == jpeg::layer::kStep ? jpeg::layer::build(bytes, &out.hash)
+                                                   : jpeg::build_index(bytes, step, &out.hash);
     out.index = std::move(built.index);
     out.why = std::move(built.why);
     out.sound = out.why.empty() && out.header.status == kOk;

@@ -49,16 +49,17 @@ def test_every_comparison_has_its_rows(command, folder, tmp_path):
     )
     tables = Counter(r["settings"].get("table", "") for r in rows)
     # Random crops, scalar body, whole-image crops, tiny images, progressive copies, raw arrays
-    main = 5 + len(variants.weaker_targets()) + 2 + 3 + 3 + 3 + 1
+    main = 6 + 2 * len(variants.weaker_targets()) + 2 + 4 + 4 + 3 + 1
     assert tables == {
         "": main,
         "stages": 5,
-        "sampling": 3 * 3,
+        "layer stages": 5,
+        "sampling": 3 * 4,
         "cores": min(2, len(os.sched_getaffinity(0))),
     }
     assert (
         sum(r["settings"]["images"] for r in rows if r["settings"].get("table") == "sampling")
-        == 3 * 40
+        == 4 * 40
     )
     assert {r["settings"].get("sampling") for r in rows} == {None, "4:4:4", "4:2:0", "other"}
     for r in rows:
@@ -70,7 +71,7 @@ def test_every_comparison_has_its_rows(command, folder, tmp_path):
         assert (r["ratio"] is None) == (same == [])
         assert not same or r["ratio"] == pytest.approx(r["median"] / same[0]["median"])
     # The median of two turns is their mean, so that the stages add up to the whole.
-    assert sum(r["also"].get("percent_of_all", 0) for r in rows) == pytest.approx(100)
+    assert sum(r["also"].get("percent_of_all", 0) for r in rows) == pytest.approx(200)
 
 
 @pytest.mark.long

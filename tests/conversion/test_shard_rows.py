@@ -10,7 +10,14 @@ import fastload
 from fastload.conversion import indexing
 from fastload.errors import SourceError
 from fastload.files import cache
-from fastload.sources import collect, kept_rows, open_source, shard_groups, shard_rows, span_index
+from fastload.sources import (
+    kept_rows,
+    open_source,
+    seek_said,
+    shard_groups,
+    shard_rows,
+    span_index,
+)
 from tests.conversion import shard_helpers as helpers
 
 large, folder, unread, by = helpers.large, helpers.folder, helpers.unread, helpers.by
@@ -130,10 +137,10 @@ def test_indexed_images_are_counted_without_their_rows(folder, monkeypatch):
     has, source = helpers.columns(), open_source(folder)
     monkeypatch.setattr(shard_rows.ShardRows, "take", None)
     want = has["index_size"] > 0
-    assert collect.describe("use", source, None) == f"seek index: {want.sum()} of 9000 images"
+    assert seek_said.describe("use", source, None) == f"seek index: {want.sum()} of 9000 images"
     (folder / "shard-000001.seek").unlink()
     want &= has["shard"] != 1
-    assert collect.having(open_source(folder), None) == want.sum()
+    assert seek_said.having(open_source(folder), None) == want.sum()
 
 
 def test_what_was_begun_leaves_nothing(folder, monkeypatch):

@@ -1,0 +1,48 @@
+// One run of a coefficient layer to blocks of coefficients. The scalar version is the
+// specification; the tuned one gives the same blocks and the same verdict for every input.
+#pragma once
+
+#include <span>
+
+#include "jpeg/layer/format.h"
+#include "pixels/resize.h"
+
+namespace fl::jpeg::layer {
+
+// `blocks` of a run; those from first..last-1 are wanted.
+struct Wanted {
+  int blocks = 0, first = 0, last = 0;
+};
+
+// Blocks behind those that are wanted are not looked at. out: 64 values for each block that is
+// wanted, in zigzag order. kOverread bytes behind the run may be read. False: it is damaged, and
+// out has anything.
+namespace scalar {
+bool decode_run(Bytes run, const Wanted& wanted, int16_t* out);
+}
+namespace tuned {
+bool decode_run(Bytes run, const Wanted& wanted, int16_t* out);
+}
+
+inline auto* run_decoder(cpu::Target target) {
+  return target == cpu::Target::kScalar ? scalar::decode_run : tuned::decode_run;
+}
+
+// Where the parts of a run begin, as its first bytes say; bytes.
+struct Parts {
+  size_t widths = 0, sizes = 0, masks = 0, values = 0;
+};
+
+// False: they do not fit.
+inline bool find_parts(Bytes run, int blocks, Parts& out) {
+  if (run.size() < kDcHead || !is_width(run[2])) return false;
+  out.widths = size_t{kDcHead} + bytes_of(blocks - 1, run[2]);
+  out.sizes = out.widths + blocks;
+  out.masks = out.sizes + (blocks + 1) / 2;
+  if (out.masks > run.size()) return false;
+  out.values = out.masks;
+  for (size_t at = out.sizes; at < out.masks; ++at) out.values += (run[at] & 15) + (run[at] >> 4);
+  return out.values <= run.size();
+}
+
+}  // namespace fl::jpeg::layer
