@@ -62,7 +62,7 @@ def kind(source: Source, built: collect.Indexes | None) -> str:
     row, bytes_read = int(first[0]), b""
     with contextlib.suppress(OSError):
         bytes_read = place.files.read(int(place.file[row]), int(place.offset[row]), len(LAYER))
-    return NAMES[bytes_read == LAYER]
+    return NAMES[1] if bytes_read == LAYER else NAMES[0]
 
 
 def _places(source: Source, view: View, samples: Longs) -> Seek | None:
