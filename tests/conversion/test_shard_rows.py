@@ -135,12 +135,19 @@ def test_seek_indexes_that_are_made_later_are_found(tools, tmp_path):
 
 def test_indexed_images_are_counted_without_their_rows(folder, monkeypatch):
     has, source = helpers.columns(), open_source(folder)
-    monkeypatch.setattr(shard_rows.ShardRows, "take", None)
+    take, taken = shard_rows.ShardRows.take, []
+
+    def counted(self, samples, *columns):
+        taken.append(len(samples))
+        return take(self, samples, *columns)
+
+    monkeypatch.setattr(shard_rows.ShardRows, "take", counted)
     want = has["index_size"] > 0
     assert seek_said.describe("use", source, None) == f"seek index: {want.sum()} of 9000 images"
     (folder / "shard-000001.seek").unlink()
     want &= has["shard"] != 1
     assert seek_said.having(open_source(folder), None) == want.sum()
+    assert taken == [seek_said.SOME]  # which tell a seek index from a coefficient layer
 
 
 def test_what_was_begun_leaves_nothing(folder, monkeypatch):
