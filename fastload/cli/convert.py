@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fastload.cli import beton, convert_on, convert_web_options, web
+from fastload.cli import (
+    beton,
+    convert_append,
+    convert_budget,
+    convert_on,
+    convert_options,
+    convert_web_options,
+    web,
+)
 from fastload.cli.convert_options import (
     ApplyExif,
     Check,
@@ -15,15 +23,10 @@ from fastload.cli.convert_options import (
     Labels,
     Masks,
     MaxSide,
-    Mode,
     NoSeek,
-    On,
     OnError,
-    Overwrite,
     Quality,
-    Resume,
     Root,
-    Scratch,
     SeekStep,
     ShardSize,
     Shuffle,
@@ -31,7 +34,6 @@ from fastload.cli.convert_options import (
     StripMetadata,
     Subset,
     To,
-    Transcode,
 )  # fmt: skip
 from fastload.cli.convert_report import emit_plan, emit_summary
 from fastload.cli.output import JsonTo, Threads, interruptible, meter
@@ -48,17 +50,18 @@ SOURCE = f"One of: {formats.known(formats.READERS, formats.SOURCES)}."
 
 
 def register(app: typer.Typer) -> None:
-    app.command("convert", cls=Verb)(convert_web_options.added(convert))
+    more = convert_web_options.added(convert, "more", convert_options.MORE)
+    app.command("convert", cls=Verb)(convert_web_options.added(more))
 
 
 def convert(
     source: Annotated[str, typer.Argument(metavar="SRC", help=SOURCE)],
     target: Annotated[
-        str,
+        str | None,
         typer.Argument(
             metavar="DST", help="New or empty folder, NAME.beton, or s3://…, gs://…, az://…."
         ),
-    ],
+    ] = None,
     to: To = None,
     read_as: From = None,
     workers: Threads = None,
@@ -76,16 +79,11 @@ def convert(
     quality: Quality = None,
     strip_metadata: StripMetadata = False,
     apply_exif: ApplyExif = False,
-    transcode: Transcode = False,
     seek_step: SeekStep = 8,
     no_seek: NoSeek = False,
-    overwrite: Overwrite = False,
-    resume: Resume = False,
-    scratch: Scratch = None,
-    mode: Mode = "keep",
-    on: On = None,
     dry_run: DryRun = False,
     json_to: JsonTo = None,
+    more: Any = None,
     web: Any = None,
 ) -> None:
     """Convert a data set: to WebDataset tar shards with an index, or with --to to what other tools
@@ -93,7 +91,12 @@ def convert(
 
     Image bytes are kept as they are, unless an option that changes them is given.
     """
-    arguments = locals()
+    arguments = {**locals(), **more}
+    if more["delete"] and not more["append"]:
+        convert_append.delete(source, arguments)
+        return
+    if target is None:
+        raise typer.BadParameter("DST is missing; say where the data set goes")
     named = formats.of_target(target)
     _convert(source, target, to or (named.name if named else formats.SHARDS), arguments)
 
@@ -102,20 +105,41 @@ def _convert(source: str, target: str, to: str, arguments: Json) -> None:
     """arguments: the command's, by name."""
     from fastload.conversion.store_writer import check_url  # loads torch, which --help does not
 
-    check_url(target, to)
     choice = _choice(arguments)
+    if convert_append.wanted(arguments):
+        convert_budget.refuse(arguments, "--append")
+        to = convert_append.check_format(arguments["to"])
+        convert_append.append(source, target, _options(to, arguments), choice, arguments)
+        return
+    check_url(target, to)
     if web.wanted(source, arguments):
+        convert_budget.refuse(arguments, "a table of URLs")
         web.convert(source, target, _options(to, arguments), choice, arguments)
         return
     if to == "beton":
+        convert_budget.refuse(arguments, "a .beton file")
         beton.convert(source, target, choice, arguments)
         return
+    _planned(source, target, _options(to, arguments), choice, arguments)
+
+
+def _planned(
+    source: str, target: str, options: "Options", choice: "Choice", arguments: Json
+) -> None:
+    """What is planned by samples, shown or run."""
     from fastload.conversion import job  # here, so that `fastload --help` loads no torch
     from fastload.conversion.interrupts import absorbed
     from fastload.remote.urls import public
 
     on, tasks = convert_on.engine(arguments["on"], arguments["workers"])
-    prepared = job.prepare(source, target, _options(to, arguments), choice)
+    foreseen = None
+    prepared = job.prepare(source, target, options, choice)
+    if arguments["budget"]:
+        fits = convert_budget.chosen(prepared, arguments)
+        if fits is None:
+            return
+        options, foreseen = fits
+        prepared = job.prepare(source, target, options, choice)
     if arguments["dry_run"]:
         emit_plan(prepared, arguments["json_to"])
         return
@@ -128,7 +152,9 @@ def _convert(source: str, target: str, to: str, arguments: Json) -> None:
         meter("convert", len(prepared.reader), int(prepared.reader.sizes.sum())) as advance,
     ):
         summary = job.run(prepared, advance, absorbed, on)
-    emit_summary(public(target), summary, time.perf_counter() - begin, arguments["json_to"], to)
+    seconds, more = time.perf_counter() - begin, convert_budget.came(target, foreseen)
+    emit_summary(public(target), summary, seconds, arguments["json_to"], options.to, more)
+    convert_budget.tell(public(target), more, arguments["json_to"])
 
 
 def _choice(arguments: Json) -> "Choice":

@@ -9,6 +9,7 @@ from rich.text import Text
 from fastload.cli.convert_on import emit_workers, workers_json
 from fastload.cli.output import emit, log, table
 from fastload.errors import grouped
+from fastload.spec import Json
 
 if TYPE_CHECKING:
     from fastload.conversion.beton_writer import BetonSummary
@@ -38,11 +39,19 @@ def emit_plan(prepared: "Job", json_to: str | None) -> None:
         ("samples", f"{len(reader):,}"),
         ("classes", f"{len(reader.classes):,}"),
         ("shards", plan.shards),
-        ("about", human(expected.bytes)),
+        ("about", about(expected)),
         ("at most", human(plan.bytes)),
         *expected_rows(expected),
     ]
     emit(result, json_to, Text(readable(prepared.where)), table(("would be written", ""), rows))
+
+
+def about(expected: "Forecast") -> str:
+    """Bytes, with their range where it is one."""
+    from fastload.conversion.units import human
+
+    low, high = human(expected.low), human(expected.high)
+    return human(expected.bytes) + (f" ({low} to {high})" if low != high else "")
 
 
 def expected_rows(expected: "Forecast") -> list[tuple[str, str]]:
@@ -66,7 +75,9 @@ def emit_summary(
     seconds: float,
     json_to: str | None,
     to: str = "shards",
+    more: Json | None = None,
 ) -> None:
+    """more: goes into the JSON too."""
     from fastload.conversion.readers import readable
     from fastload.sources.shard_index import BAD
 
@@ -74,7 +85,7 @@ def emit_summary(
         emit_whole(target, summary, json_to)
         return
     rows = summary_rows(summary, seconds, to)
-    result = summary_json(target, summary, seconds)
+    result = {**summary_json(target, summary, seconds), **(more or {})}
     emit(result, json_to, Text(readable(target)), table(("converted", ""), rows))
     if to == "shards":
         log_reasons(summary.seek)
