@@ -190,7 +190,7 @@ TOPICS = (
     Topic(
         "Options of a conversion", "UsageError",
         ("conversion/options", "conversion/editing", "conversion/units", "conversion/where",
-         "conversion/seek_writer", "conversion/subset_columns"),
+         "conversion/seek_writer", "conversion/subset_columns", "conversion/budget"),
         "An option of `convert`, `filter`, `split` or `merge` has a value that makes no sense.",
         "Give a value of the form in the text. [convert.md](convert.md) has examples.",
     ),
@@ -202,6 +202,12 @@ TOPICS = (
         "engine of `--on` is missing or does not answer.",
         "Mend what the line names, and go on with `--resume`. "
         "[guides/cluster.md](guides/cluster.md) says what workers need.",
+    ),
+    Topic(
+        "Data sets that grow", "ConversionError", ("conversion/versions/",),
+        "Somebody else changes the data set, a key is not there, or the new samples do not fit it.",
+        "Wait for the other one, or give what the line asks for. "
+        "[guides/growing.md](guides/growing.md) says who may do what at once.",
     ),
     Topic(
         "Verify and repair", "ConversionError", ("conversion/verify", "conversion/repair"),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from fastload.cli.convert_report import (
+    about,
     emit_whole,
     expected_rows,
     log_bad,
@@ -75,13 +76,12 @@ def convert(source: str, target: str, choice: "Choice", arguments: Json) -> None
 
 def emit_forecast(target: str, reader: "Reader", expected: "Forecast", json_to: str | None) -> None:
     from fastload.conversion.readers import readable
-    from fastload.conversion.units import human
 
     counts = {"samples": len(reader), "classes": len(reader.classes)}
     rows = [
         *((name, f"{count:,}") for name, count in counts.items()),
         ("format", "FFCV, one file"),
-        ("about", human(expected.bytes)),
+        ("about", about(expected)),
         *expected_rows(expected),
     ]
     result = {"path": target, **counts, "dry_run": True, "forecast": asdict(expected)}

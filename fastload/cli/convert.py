@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fastload.cli import beton, convert_on, convert_web_options, web
+from fastload.cli import (
+    beton,
+    convert_append,
+    convert_budget,
+    convert_on,
+    convert_options,
+    convert_web_options,
+    web,
+)
 from fastload.cli.convert_options import (
     ApplyExif,
     Check,
@@ -16,15 +24,10 @@ from fastload.cli.convert_options import (
     Layer,
     Masks,
     MaxSide,
-    Mode,
     NoSeek,
-    On,
     OnError,
-    Overwrite,
     Quality,
-    Resume,
     Root,
-    Scratch,
     SeekStep,
     ShardSize,
     Shuffle,
@@ -32,7 +35,6 @@ from fastload.cli.convert_options import (
     StripMetadata,
     Subset,
     To,
-    Transcode,
 )  # fmt: skip
 from fastload.cli.convert_report import emit_plan, emit_summary
 from fastload.cli.layers import name_of, steps_of
@@ -50,17 +52,18 @@ SOURCE = f"One of: {formats.known(formats.READERS, formats.SOURCES)}."
 
 
 def register(app: typer.Typer) -> None:
-    app.command("convert", cls=Verb)(convert_web_options.added(convert))
+    more = convert_web_options.added(convert, "more", convert_options.MORE)
+    app.command("convert", cls=Verb)(convert_web_options.added(more))
 
 
 def convert(
     source: Annotated[str, typer.Argument(metavar="SRC", help=SOURCE)],
     target: Annotated[
-        str,
+        str | None,
         typer.Argument(
             metavar="DST", help="New or empty folder, NAME.beton, or s3://…, gs://…, az://…."
         ),
-    ],
+    ] = None,
     to: To = None,
     read_as: From = None,
     workers: Threads = None,
@@ -78,17 +81,12 @@ def convert(
     quality: Quality = None,
     strip_metadata: StripMetadata = False,
     apply_exif: ApplyExif = False,
-    transcode: Transcode = False,
     seek_step: SeekStep = 8,
     no_seek: NoSeek = False,
     layer: Layer = "seek",
-    overwrite: Overwrite = False,
-    resume: Resume = False,
-    scratch: Scratch = None,
-    mode: Mode = "keep",
-    on: On = None,
     dry_run: DryRun = False,
     json_to: JsonTo = None,
+    more: Any = None,
     web: Any = None,
 ) -> None:
     """Convert a data set: to WebDataset tar shards with an index, or with --to to what other tools
@@ -96,29 +94,55 @@ def convert(
 
     Image bytes are kept as they are, unless an option that changes them is given.
     """
-    _convert(source, target, to, locals())
+    arguments = {**locals(), **more}
+    if more["delete"] and not more["append"]:
+        convert_append.delete(source, arguments)
+        return
+    if target is None:
+        raise typer.BadParameter("DST is missing; say where the data set goes")
+    named = formats.of_target(target)
+    _convert(source, target, to or (named.name if named else formats.SHARDS), arguments)
 
 
-def _convert(source: str, target: str, named: str | None, arguments: Json) -> None:
+def _convert(source: str, target: str, to: str, arguments: Json) -> None:
     """arguments: the command's, by name."""
     from fastload.conversion.store_writer import check_url  # loads torch, which --help does not
 
-    known = formats.of_target(target)
-    to = named or (known.name if known else formats.SHARDS)
-    check_url(target, to)
     choice = _choice(arguments)
+    if convert_append.wanted(arguments):
+        convert_budget.refuse(arguments, "--append")
+        to = convert_append.check_format(arguments["to"])
+        convert_append.append(source, target, _options(to, arguments), choice, arguments)
+        return
+    check_url(target, to)
     if web.wanted(source, arguments):
+        convert_budget.refuse(arguments, "a table of URLs")
         web.convert(source, target, _options(to, arguments), choice, arguments)
         return
     if to == "beton":
+        convert_budget.refuse(arguments, "a .beton file")
         beton.convert(source, target, choice, arguments)
         return
+    _planned(source, target, _options(to, arguments), choice, arguments)
+
+
+def _planned(
+    source: str, target: str, options: "Options", choice: "Choice", arguments: Json
+) -> None:
+    """What is planned by samples, shown or run."""
     from fastload.conversion import job  # here, so that `fastload --help` loads no torch
     from fastload.conversion.interrupts import absorbed
     from fastload.remote.urls import public
 
     on, tasks = convert_on.engine(arguments["on"], arguments["workers"])
-    prepared = job.prepare(source, target, _options(to, arguments), choice)
+    foreseen = None
+    prepared = job.prepare(source, target, options, choice)
+    if arguments["budget"]:
+        fits = convert_budget.chosen(prepared, arguments)
+        if fits is None:
+            return
+        options, foreseen = fits
+        prepared = job.prepare(source, target, options, choice)
     if arguments["dry_run"]:
         emit_plan(prepared, arguments["json_to"])
         return
@@ -131,8 +155,10 @@ def _convert(source: str, target: str, named: str | None, arguments: Json) -> No
         meter("convert", len(prepared.reader), int(prepared.reader.sizes.sum())) as advance,
     ):
         summary = job.run(prepared, advance, absorbed, on)
-    seconds, name = time.perf_counter() - begin, name_of(prepared.options.seek_step)
-    emit_summary(public(target), summary, seconds, arguments["json_to"], to, name)
+    seconds, more = time.perf_counter() - begin, convert_budget.came(target, foreseen)
+    name = name_of(options.seek_step)
+    emit_summary(public(target), summary, seconds, arguments["json_to"], options.to, more, name)
+    convert_budget.tell(public(target), more, arguments["json_to"])
 
 
 def _choice(arguments: Json) -> "Choice":

@@ -134,6 +134,18 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the data s
 Resume = Annotated[
     bool, typer.Option("--resume", help="Go on with what an interrupted conversion has left.")
 ]
+Append = Annotated[
+    bool,
+    typer.Option("--append", help="Add what the shards in DST lack, by key, as a new version."),
+]
+Delete = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="KEY|FILE",
+        help="Keys, or files with a key per line, that DST loses in a new version, without SRC; "
+        "with --append SRC's samples take their place. May be repeated.",
+    ),
+]
 Scratch = Annotated[
     str | None,
     typer.Option(
@@ -160,9 +172,40 @@ Mode = Annotated[
         help="For a .beton: keep JPEGs' bytes, or store all as pixels.",
     ),
 ]
+Budget = Annotated[
+    str | None,
+    typer.Option(
+        metavar="BYTES|SHARE",
+        help="Bytes that DST may take, 100G, or 80% of what it would: finds the largest "
+        "--max-side and --quality that fit, shows them, and converts after a yes.",
+    ),
+]
+Yes = Annotated[bool, typer.Option("--yes", help="With --budget: convert without being asked.")]
+SheetTo = Annotated[
+    str | None,
+    typer.Option(
+        "--sheet",
+        metavar="FILE",
+        help="With --budget: the PNG of what it does to pictures; default: DST.budget.png.",
+    ),
+]
 DryRun = Annotated[
     bool,
     typer.Option(
         "--dry-run", help="Only say what would be written: size, time, rate, from a sample of SRC."
     ),
 ]
+# What the verb gets as one argument, `more`: name, type and help, and the default
+MORE = {
+    "transcode": (Transcode, False),
+    "overwrite": (Overwrite, False),
+    "resume": (Resume, False),
+    "scratch": (Scratch, None),
+    "mode": (Mode, "keep"),
+    "on": (On, None),
+    "append": (Append, False),
+    "delete": (Delete, None),
+    "budget": (Budget, None),
+    "yes": (Yes, False),
+    "sheet": (SheetTo, None),
+}

@@ -9,6 +9,7 @@ from rich.text import Text
 from fastload.cli.convert_on import emit_workers, workers_json
 from fastload.cli.output import emit, log, table
 from fastload.errors import grouped
+from fastload.spec import Json
 
 if TYPE_CHECKING:
     from fastload.conversion.beton_writer import BetonSummary
@@ -38,7 +39,7 @@ def emit_plan(prepared: "Job", json_to: str | None) -> None:
         ("samples", f"{len(reader):,}"),
         ("classes", f"{len(reader.classes):,}"),
         ("shards", plan.shards),
-        ("about", human(expected.bytes)),
+        ("about", about(expected)),
         ("at most", human(plan.bytes)),
         *layer_rows(prepared.options.seek_step),
         *expected_rows(expected),
@@ -54,6 +55,14 @@ def layer_rows(step: int | None) -> list[tuple[str, str]]:
         return []
     what = "1.3 times the JPEGs' bytes, counted above; crops decode about 1.6 times as fast"
     return [("coefficient layers", f"{what} as by seek indexes")]
+
+
+def about(expected: "Forecast") -> str:
+    """Bytes, with their range where it is one."""
+    from fastload.conversion.units import human
+
+    low, high = human(expected.low), human(expected.high)
+    return human(expected.bytes) + (f" ({low} to {high})" if low != high else "")
 
 
 def expected_rows(expected: "Forecast") -> list[tuple[str, str]]:
@@ -77,9 +86,10 @@ def emit_summary(
     seconds: float,
     json_to: str | None,
     to: str = "shards",
+    more: Json | None = None,
     index: str = "seek index",
 ) -> None:
-    """index: what it is called."""
+    """more: goes into the JSON too; index: what it is called."""
     from fastload.conversion.readers import readable
     from fastload.sources.shard_index import BAD
 
@@ -87,7 +97,7 @@ def emit_summary(
         emit_whole(target, summary, json_to)
         return
     rows = summary_rows(summary, seconds, to, index)
-    result = summary_json(target, summary, seconds)
+    result = {**summary_json(target, summary, seconds), **(more or {})}
     emit(result, json_to, Text(readable(target)), table(("converted", ""), rows))
     if to == "shards":
         log_reasons(summary.seek, index)

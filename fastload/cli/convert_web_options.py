@@ -1,7 +1,7 @@
 """The options of fastload convert that are for tables of URLs."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Annotated, Any
 
@@ -77,20 +77,24 @@ OPTIONS: dict[str, tuple[Any, Any]] = {
 }
 
 
-def added(verb: Callable[..., None]) -> Callable[..., None]:
-    """The verb with these options too, which it gets as `web`, by name."""
+def added(
+    verb: Callable[..., None],
+    group: str = "web",
+    options: Mapping[str, tuple[Any, Any]] = OPTIONS,
+) -> Callable[..., None]:
+    """The verb with these options too, which it gets as the argument `group`, by name."""
 
     @wraps(verb)
     def whole(**given: Any) -> None:
-        web = {name: given.pop(name) for name in OPTIONS}
-        verb(**given, web=web)
+        values = {name: given.pop(name) for name in options}
+        verb(**given, **{group: values})
 
     own = inspect.signature(verb)
     more = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
-        for name, (kind, default) in OPTIONS.items()
+        for name, (kind, default) in options.items()
     ]
-    kept = [one for name, one in own.parameters.items() if name != "web"]
+    kept = [one for name, one in own.parameters.items() if name != group]
     vars(whole)["__signature__"] = own.replace(parameters=[*kept, *more])
     whole.__annotations__ = {one.name: one.annotation for one in (*kept, *more)}
     return whole

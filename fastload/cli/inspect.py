@@ -38,9 +38,21 @@ def inspect(
         str | None,
         typer.Option("-o", "--output", metavar="FILE", help="Draw the histograms into a PNG file."),
     ] = None,
+    versions: Annotated[
+        bool, typer.Option("--versions", help="List the versions of shards that were added to.")
+    ] = False,
     json_to: JsonTo = None,
 ) -> None:
     """Say what a data set holds: samples, classes, formats, sizes."""
+    if versions:
+        _versions(path, json_to)
+        return
+    _look(path, headers, png, json_to, histograms=histograms)
+
+
+def _look(
+    path: str, headers: int, png: str | None, json_to: str | None, *, histograms: bool
+) -> None:
     # Here, so that `fastload --help` loads no torch
     from fastload.conversion.inspect import inspect as look
     from fastload.conversion.readers import readable
@@ -60,6 +72,28 @@ def inspect(
     )
     if png is not None:
         _draw(facts, png)
+
+
+def _versions(path: str, json_to: str | None) -> None:
+    from fastload.conversion.readers import readable
+    from fastload.conversion.versions.listing import listing
+
+    said = listing(path)
+    rows = [
+        (one.number, one.at or "-", f"{one.added:,}", f"{one.deleted:,}", f"{one.samples:,}")
+        for one in said
+    ]
+    result = [
+        {
+            "version": one.number, "at": one.at, "added": one.added, "deleted": one.deleted,
+            "samples": one.samples,
+        }
+        for one in said
+    ]  # fmt: skip
+    emit(
+        {"path": public(path), "versions": result}, json_to, Text(readable(public(path))),
+        table(("version", "when", "added", "deleted", "samples"), rows),
+    )  # fmt: skip
 
 
 def _rows(facts: "Facts") -> list[tuple[str, str]]:

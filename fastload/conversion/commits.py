@@ -17,6 +17,7 @@ from fastload.files.below import PLAIN, PRIVATE, DirEntry, Folder
 from fastload.files.names import Inner
 from fastload.sources import sums
 from fastload.sources.shard_index import BAD, INDEX, SHARD_NAME, SIDECAR_NAME, SUM
+from fastload.sources.shard_versions import NAMES as VERSION_NAME
 from fastload.sources.shards import TEMPORARY
 
 UNFINISHED = Inner(TEMPORARY + INDEX)
@@ -167,5 +168,5 @@ def discard(folder: Folder) -> None:
 def is_part(name: str) -> bool:
     """Whether a file name belongs to a data set, beside the index."""
     return name in (SUM, BAD) or any(
-        pattern.fullmatch(name) for pattern in (SHARD_NAME, SIDECAR_NAME)
+        pattern.fullmatch(name) for pattern in (SHARD_NAME, SIDECAR_NAME, VERSION_NAME)
     )

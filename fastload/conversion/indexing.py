@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fastload import _native
 from fastload.conversion import (
     commits,
     index_folder,
@@ -26,6 +27,7 @@ from fastload.conversion.readers import BetonReader, FolderReader, ShardsReader,
 from fastload.conversion.readers.source import SourceReader
 from fastload.conversion.seek_writer import Sidecar
 from fastload.conversion.verify import rows_of
+from fastload.conversion.versions import local
 from fastload.conversion.workers import Advance, Stop
 from fastload.errors import ConversionError, SourceError
 from fastload.files import cache, formats
@@ -191,6 +193,7 @@ def _shards(
             for sidecar, file in zip(sidecars, files, strict=True)
         ]
         with committing():
+            local.made_anew(folder, where, index.checksum, _native.xxh3(content))
             commits.replace_index(folder, pairs, content, index.checksum)
     return IndexingSummary(
         "shards", where, len(index), int(reader.sizes.sum()), seek_writer.total(sidecars)

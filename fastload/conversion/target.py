@@ -136,14 +136,16 @@ def being_extended(where: str, needed: int) -> Iterator[Folder]:
 
     Raises ConversionError as above.
     """
-    hold = Hold(where)
-    with (
-        translated(where, needed),
-        locked(where) as folder,
-        hold.holding(folder),
-        marked(hold, needed),
-    ):
+    with translated(where, needed), locked(where) as folder, extending(where, folder, needed):
         yield folder
+
+
+@contextlib.contextmanager
+def extending(where: str, folder: Folder, needed: int) -> Iterator[None]:
+    """The same of one that is locked already."""
+    hold = Hold(where)
+    with translated(where, needed), hold.holding(folder), marked(hold, needed):
+        yield
 
 
 @contextlib.contextmanager

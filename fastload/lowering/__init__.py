@@ -42,6 +42,7 @@ def open(
     max_bandwidth: float | None = None,
     deadline: float | None = None,
     storage_options: Mapping[str, object] | None = None,
+    version: int | None = None,
 ) -> Dataset:
     """Open the data set at `path`, or behind a URL.
 
@@ -78,6 +79,8 @@ def open(
         deadline: Seconds for which a request is tried again; None: 300.
         storage_options: What the library that reads the store takes beside the URL, such
             as {"endpoint": …, "region": …, "skip_signature": True} for S3.
+        version: Of converted shards that were added to, the number of an older version, as
+            `fastload inspect PATH --versions` lists them; None: the newest.
 
     Returns:
         The data set, for `fastload.DataLoader`.
@@ -100,7 +103,7 @@ def open(
     wanted = None if target is None else target_of(target)
     if masks is None:
         names = [name for name in (wanted.names if wanted else ()) if name != LABEL]
-        source = open_source(path, fields, format, store, names)
+        source = open_source(path, fields, format, store, names, version)
         if wanted and (wrong := wanted.misfits(source)):
             raise SourceError("\n".join(wrong))
         return Dataset(Pipeline(source, ops, views, target=wanted, form=forms.of_pair(form)))

@@ -68,6 +68,12 @@ class Objects:
         except Exception as error:  # noqa: BLE001  of whichever library is below
             raise _failure(error) from None
 
+    def facts(self, key: str) -> Mapping[str, Any]:
+        raise FailureError(Cause.OTHER, "the library has no conditional writes")
+
+    def put_if(self, key: str, content: bytes, facts: Mapping[str, Any] | None) -> None:
+        self.facts(key)
+
     def copy(self, key: str, to: str) -> None:
         try:
             self.files.cp_file(self._path(key), self._path(to))

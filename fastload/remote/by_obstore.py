@@ -116,6 +116,20 @@ class Objects:
                 raise FailureError(Cause.NETWORK, failure.said) from None
             raise failure from None
 
+    def facts(self, key: str) -> Mapping[str, Any]:
+        try:
+            said = self.obstore.head(self.store, key)
+        except self.failures as error:
+            raise failures.of_obstore(error) from None
+        return {name: said[name] for name in ("e_tag", "version") if said[name] is not None}
+
+    def put_if(self, key: str, content: bytes, facts: Mapping[str, Any] | None) -> None:
+        mode = "create" if facts is None else dict(facts)
+        try:
+            self.obstore.put(self.writing, key, content, mode=mode, use_multipart=False)
+        except self.failures as error:
+            raise failures.of_obstore(error) from None
+
     def copy(self, key: str, to: str) -> None:
         try:
             self.obstore.copy(self.writing, key, to)

@@ -68,6 +68,7 @@ BY_KIND = {
     "PermissionDeniedError": Cause.DENIED,
     "UnauthenticatedError": Cause.CREDENTIALS,
     "PreconditionError": Cause.CHANGED,
+    "AlreadyExistsError": Cause.CHANGED,
     "NotSupportedError": Cause.NO_RANGES,
 }
 

@@ -1,6 +1,6 @@
 """Objects, and what a library that reads and writes a store has to do."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
 
@@ -38,6 +38,15 @@ class Backend(Protocol):
         """Write an object, in parts where it is large; it is visible when it is whole.
 
         step: is told the bytes of each part before it is sent, and raises to give up.
+        """
+
+    def facts(self, key: str) -> Mapping[str, Any]:
+        """What tells an object from a later one of the same key: for `put_if`."""
+
+    def put_if(self, key: str, content: bytes, facts: Mapping[str, Any] | None) -> None:
+        """Write a small object where the one with these facts still is; None: where none is.
+
+        Else it is a failure whose cause is CHANGED.
         """
 
     def copy(self, key: str, to: str) -> None:

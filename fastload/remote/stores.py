@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
-from fastload.errors import StoreError, StoreTimeoutError
+from fastload.errors import ObjectChangedError, StoreError, StoreTimeoutError
 from fastload.remote import failures
 from fastload.remote.failures import Cause, FailureError
 from fastload.remote.objects import Backend, Content, Got, Object
@@ -130,6 +130,28 @@ class Store:
         self._tried(
             self.shown(key), lambda: self.backend.put(key, content, step), given_up, writes=True
         )
+
+    def facts(self, key: str) -> Mapping[str, object]:
+        """What tells an object from a later one of the same key. Raises StoreError."""
+        return self._tried(self.shown(key), lambda: self.backend.facts(key))
+
+    def put_if(self, key: str, content: bytes, facts: Mapping[str, object] | None) -> bool:
+        """Write an object where the one with these facts still is; None: where none is.
+
+        Whether it is there now. Raises StoreError, also where the store cannot do that.
+        """
+        try:
+            self._tried(
+                self.shown(key), lambda: self.backend.put_if(key, content, facts), writes=True
+            )
+        except ObjectChangedError:  # by somebody else; or by a try of ours whose answer was lost
+            try:
+                return bytes(self.get(key).data) == content
+            except StoreError as error:
+                if not error.missing:
+                    raise
+                return False
+        return True
 
     def copy(self, key: str, to: str) -> None:
         """An object once more, by the store itself. Raises StoreError."""

@@ -37,6 +37,7 @@ def open_source(
     format: str | None = None,
     store: "Settings | None" = None,
     target: Sequence[str] = (),
+    version: int | None = None,
 ) -> Source:
     """The data set at `path`, or behind a URL. Raises SourceError.
 
@@ -44,10 +45,11 @@ def open_source(
     format: of files.formats.SOURCES; None: what its name, or what lies in it, tells.
     store: how a store is read; with a path, the data set is read through the cache.
     target: what else of each sample is wanted; see sources.fields.
+    version: of converted shards that were added to; None: the newest.
     """
     where = os.fspath(path)
     if is_url(where) or store is not None:
-        return _open_remote(where, fields, format, store, target)
+        return _open_remote(where, fields, format, store, target, version)
     if not os.path.exists(where) and not is_pattern(where):
         raise SourceError(f"{where}: does not exist; check the path")
     if format is not None:
@@ -60,11 +62,30 @@ def open_source(
                 format,
                 SOURCES,
             )
-        return load(format, where, fields, target)
+        return _load(format, where, fields, target, version)
     one = formats.source_at(where)
     if one is None and not os.path.isdir(where):
         raise _no_source(where)
-    return load(one.name if one else formats.FOLDER, where, fields, target)
+    return _load(one.name if one else formats.FOLDER, where, fields, target, version)
+
+
+def _load(
+    name: str,
+    where: str,
+    fields: tuple[str, str] | None,
+    target: Sequence[str],
+    version: int | None,
+) -> Source:
+    if version is None:
+        return load(name, where, fields, target)
+    if name != formats.SHARDS:
+        raise SourceError(
+            f"{where}: has no versions (got {formats.summary_of(name)}, want converted shards); "
+            "leave version out"
+        )
+    from fastload.sources import shards  # other data sets need none of it
+
+    return shards.with_fields(shards.load_version(where, version), target)
 
 
 def _open_remote(
@@ -73,9 +94,10 @@ def _open_remote(
     format: str | None,
     store: "Settings | None",
     target: Sequence[str],
+    version: int | None,
 ) -> Source:
     if store is None and where.startswith("file://"):
-        return open_source(local(where), fields, format, None, target)
+        return open_source(local(where), fields, format, None, target, version)
     if is_pattern(where) and not os.path.exists(where):
         raise SourceError(
             f"{where}: braces name files on the local disk only, without a cache; give the folder "
@@ -89,9 +111,12 @@ def _open_remote(
 
     settings, url = store or Settings(), where if is_url(where) else of_path(where)
     # Cells of a store know nothing of what lies beside images: shards are then copied whole
-    if format in (None, formats.SHARDS) and not target and (shards := remote.load(url, settings)):
+    shards = None
+    if format in (None, formats.SHARDS) and not target:
+        shards = remote.load(url, settings, version)
+    if shards:
         return shards
-    return open_source(staging.staged(url, settings), fields, format, None, target)
+    return open_source(staging.staged(url, settings), fields, format, None, target, version)
 
 
 def _no_source(file: str) -> SourceError:

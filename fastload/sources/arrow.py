@@ -27,6 +27,7 @@ Bytes = NDArray[np.uint8]
 
 BATCH = 4096  # rows of each record batch but the last
 SUFFIX = ".xxh3"  # of the file beside it that holds its checksum: sums.py
+REPLACED = 100  # times that a file may be replaced while it is opened
 # What Arrow, beside its own exceptions, and the JSON reader raise on bytes that some other program,
 # or an attacker, wrote.
 PARSE_ERRORS = (
@@ -113,15 +114,31 @@ def open_checked(path: str, remedy: str) -> tuple[Bytes, int]:
 
     Raises SourceError; remedy: what makes the file anew.
     """
-    beside = path + SUFFIX
+    said = _said_beside(path + SUFFIX, remedy)
+    for _ in range(REPLACED):
+        try:
+            return _compared(path, said, remedy)
+        except SourceError:
+            before, said = said, _said_beside(path + SUFFIX, remedy)
+            if said == before:
+                raise
+    return _compared(path, said, remedy)
+
+
+def _said_beside(beside: str, remedy: str) -> bytes:
+    """What the file with the checksum says. Raises SourceError."""
     try:
         with open(beside, "rb", opener=_no_wait) as file:
-            said = file.read(sums.MOST)
+            return file.read(sums.MOST)
     except OSError as error:
         raise SourceError(
             f"{beside}: cannot be read ({error.strerror}); restore it, or {remedy}"
         ) from error
-    parsed = sums.parse(said)
+
+
+def _compared(path: str, said: bytes, remedy: str) -> tuple[Bytes, int]:
+    """said: by the file with the checksum. Raises SourceError."""
+    beside, parsed = path + SUFFIX, sums.parse(said)
     data = _read(path, remedy, len(parsed.blocks) * sums.BLOCK if parsed else 0)
     checksum = _native.xxh3(data)
     if parsed and checksum in parsed.whole:

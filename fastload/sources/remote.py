@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from fastload import _native
 from fastload.errors import SourceError, StoreError
-from fastload.remote import layout as layouts
 from fastload.remote.access import Access, Settings
 from fastload.remote.cache import Cache
-from fastload.remote.layout import SEAL, SEALED, Check, Layout
 from fastload.remote.stores import Store
 from fastload.remote.urls import Url, parse
-from fastload.sources import arrow, shard_index, shard_rows, sums
-from fastload.sources.shard_index import INDEX, SUM, Index
+from fastload.sources import arrow, shard_index, shard_rows, shard_versions, sums
+from fastload.sources.remote_cells import cells_of
+from fastload.sources.shard_index import INDEX, SUM
+from fastload.sources.shard_versions import HISTORY, Version
 from fastload.sources.shards import ShardSource
 from fastload.spec import Longs
 from fastload.system import limits
@@ -95,25 +95,57 @@ class RemoteSamples:
         return rows
 
 
-def load(text: str, settings: Settings) -> RemoteShards | None:
+def load(text: str, settings: Settings, version: int | None = None) -> RemoteShards | None:
     """fastload's shards below a URL; None where there is no index.
 
-    Raises SourceError.
+    version: None: the newest. Raises SourceError.
     """
     url = parse(text)
     store = Store(url, settings.options, settings.deadline, settings.max_bandwidth)
     with store.impatient(OPENING):
         found = _checked_sums(store)
-    if found is None:
-        return None
-    said, parsed = found
+    opened = None
+    while found is not None and opened is None:
+        try:
+            opened = _opened(url, settings, store, *found)
+        except SourceError:  # of an index that was replaced just now
+            before, found = found, _checked_sums(store)
+            if found == before:
+                raise
+    if opened is None or version is None:
+        return opened
+    now, said = opened.rows.index_checksum, versions_behind(opened)
+    for one in [one for one in said if one.number == version]:
+        older = opened if one.checksum == now else _older(url, settings, store, one.checksum)
+        if older is not None:
+            return older
+    raise shard_versions.lacking(url.shown, version, len(said))
+
+
+def versions_behind(source: RemoteShards) -> tuple[Version, ...]:
+    """All up to this one. Raises SourceError."""
+    index, count = source.rows.index_checksum, len(source)
+    said = shard_versions.until(_listed(source.remote.access.store), index)
+    return said or (Version(1, "", index, count, count, 0),)
+
+
+def _opened(
+    url: Url, settings: Settings, store: Store, said: bytes, parsed: sums.Sums, name: str = INDEX
+) -> RemoteShards:
+    """said: the file with the checksum of the index, whose name that is. Raises SourceError."""
     folder = os.path.join(Cache(settings.cache).root, _digest(url, parsed.whole[0]))
     content = _kept(folder, parsed.whole)
     if content is None:
-        content = _fetched(store, parsed.whole, len(parsed.blocks))
+        content = _fetched(store, parsed.whole, len(parsed.blocks), name)
+    return _made(url, settings, store, said, content)
+
+
+def _made(
+    url: Url, settings: Settings, store: Store, said: bytes, content: arrow.Bytes
+) -> RemoteShards:
     index = shard_index.parse(url.shown, _native.xxh3(content), content)
     rows = shard_rows.in_memory(index)
-    layout, cell_of = _layout(index)
+    layout, cell_of = cells_of(index)
     small = {INDEX: content.tobytes(), SUM: said}
     access = Access(url, settings, layout, small, _digest(url, index.checksum), store)
     index = replace(index, where=access.folder)
@@ -121,10 +153,14 @@ def load(text: str, settings: Settings) -> RemoteShards | None:
 
 
 def reopen(text: str, settings: Settings, checksum: int) -> RemoteShards:
-    """`load` in another process; raises SourceError if the data set was replaced meanwhile."""
+    """`load` in another process, of the same version; raises SourceError if the data set was
+    replaced meanwhile.
+    """
     source = load(text, settings)
     got = 0 if source is None else source.rows.index_checksum
-    if source is None or got != checksum:
+    if source is not None and got != checksum:
+        source = _older(source.url, settings, source.remote.access.store, checksum)
+    if source is None:
         raise SourceError(
             f"{parse(text).shown}: was replaced while in use (index {got:016x}, want "
             f"{checksum:016x}); open it again"
@@ -132,16 +168,42 @@ def reopen(text: str, settings: Settings, checksum: int) -> RemoteShards:
     return source
 
 
+def _older(url: Url, settings: Settings, store: Store, checksum: int) -> RemoteShards | None:
+    """The version whose index has this checksum: from the cache, or from the store; None where
+    neither has it. Raises SourceError.
+    """
+    content = _kept(os.path.join(Cache(settings.cache).root, _digest(url, checksum)), (checksum,))
+    if content is not None:
+        return _made(url, settings, store, sums.text(content), content)
+    for one in [one for one in _listed(store) if one.checksum == checksum]:
+        name = shard_versions.index_name(one.number)
+        found = _checked_sums(store, name + arrow.SUFFIX)
+        if found is not None and checksum in found[1].whole:
+            return _opened(url, settings, store, *found, name)
+    return None
+
+
+def _listed(store: Store) -> tuple[Version, ...]:
+    """Raises SourceError."""
+    try:
+        text = bytes(store.get(HISTORY).data)
+    except StoreError as error:
+        if error.missing:
+            return ()
+        raise
+    return shard_versions.parse(store.shown(HISTORY), text)
+
+
 def _digest(url: Url, checksum: int) -> str:
     """The entry's name: another index is another entry."""
     return f"{url.digest}-{checksum:016x}"
 
 
-def _checked_sums(store: Store) -> tuple[bytes, sums.Sums] | None:
-    """The file with the index's checksum, and what it says; None where there is none."""
+def _checked_sums(store: Store, name: str = SUM) -> tuple[bytes, sums.Sums] | None:
+    """The file with an index's checksum, and what it says; None where there is none."""
     for _ in range(TRIES):  # a bit may be flipped on the way
         try:
-            got = store.get(SUM)
+            got = store.get(name)
         except StoreError as error:
             if error.missing:
                 return None
@@ -149,7 +211,7 @@ def _checked_sums(store: Store) -> tuple[bytes, sums.Sums] | None:
         said = bytes(got.data)
         if len(said) <= sums.MOST and (parsed := sums.parse(said)):
             return said, parsed
-    raise SourceError(f"{store.shown(SUM)}: is damaged; restore it, or convert again")
+    raise SourceError(f"{store.shown(name)}: is damaged; restore it, or convert again")
 
 
 def _kept(folder: str, whole: tuple[int, ...]) -> arrow.Bytes | None:
@@ -161,103 +223,33 @@ def _kept(folder: str, whole: tuple[int, ...]) -> arrow.Bytes | None:
     return data if _native.xxh3(data) in whole else None
 
 
-def _fetched(store: Store, whole: tuple[int, ...], blocks: int) -> arrow.Bytes:
+def _fetched(store: Store, whole: tuple[int, ...], blocks: int, name: str) -> arrow.Bytes:
     """The index; asked for again where what came is not what its checksum says."""
     for _ in range(TRIES):
-        data = _index(store, blocks)
+        data = _index(store, blocks, name)
         if _native.xxh3(data) in whole:
             return data
         store.traffic.count(retries=1)
     raise SourceError(
-        f"{store.shown(INDEX)}: is damaged (checksum got {_native.xxh3(data):016x}, want "
-        f"{whole[0]:016x}); restore it and {SUM}, or convert again"
+        f"{store.shown(name)}: is damaged (checksum got {_native.xxh3(data):016x}, want "
+        f"{whole[0]:016x}); restore it and {name}{arrow.SUFFIX}, or convert again"
     )
 
 
-def _index(store: Store, blocks: int) -> arrow.Bytes:
-    first = store.get(INDEX, (0, PIECE))
+def _index(store: Store, blocks: int, name: str) -> arrow.Bytes:
+    first = store.get(name, (0, PIECE))
     most = min(blocks * sums.BLOCK or limits.INDEX, limits.INDEX)
     if problem := limits.too_many(first.size, most):
-        raise SourceError(f"{store.shown(INDEX)}: is larger than it can be ({problem}); restore it")
+        raise SourceError(f"{store.shown(name)}: is larger than it can be ({problem}); restore it")
     data = np.empty(first.size, np.uint8)
     data[: len(first.data)] = np.frombuffer(first.data, np.uint8)
 
     def fill(begin: int) -> None:
         end = min(begin + PIECE, first.size)
-        got = store.get(INDEX, (begin, end), first.etag)
+        got = store.get(name, (begin, end), first.etag)
         data[begin:end] = np.frombuffer(got.data, np.uint8)
 
     if first.size > PIECE:
         with ThreadPoolExecutor(AT_ONCE) as threads:
             list(threads.map(fill, range(PIECE, first.size, PIECE)))
     return data
-
-
-def _layout(index: Index) -> tuple[Layout, Longs | None]:
-    """The cells of an index: one per sample, then the stretches of sidecars that groups need."""
-    columns = {name: index.columns[name].all() for name in ("shard", "offset", "size", "checksum")}
-    shard, begins = columns["shard"].astype(np.int64), columns["offset"]
-    order = np.lexsort((begins, shard))
-    plain = bool((np.diff(order) == 1).all())
-    shard, begins, ends = shard[order], begins[order], (begins + columns["size"])[order]
-    same = np.diff(shard) == 0
-    if (begins[1:][same] < ends[:-1][same]).any():
-        raise SourceError(
-            f"{index.where}: samples of its index share bytes, which no conversion writes; convert "
-            "again"
-        )
-    sizes = np.array([file.bytes for file in (*index.shards, *index.sidecars)], np.int64)
-    count = len(index.shards)
-    file_first = np.searchsorted(shard, np.arange(count + 1)).astype(np.int64)
-    # The last cell of a shard reaches to the shard's end
-    ends[file_first[1:] - 1] = sizes[shard[file_first[1:] - 1]]
-    groups = layouts.grouped(ends, file_first)
-    beside = -1
-    if index.sidecars:
-        beside, extra = len(ends), _sidecar_ends(index, order, groups, file_first, sizes[count:])
-        ends = np.concatenate([ends, extra])
-        first = beside + np.searchsorted(groups[:-1], file_first)
-        file_first = np.concatenate([file_first, first[1:]])
-    names = tuple(file.name for file in (*index.shards, *index.sidecars))
-
-    def checks(first: int, last: int) -> list[Check]:
-        if first >= len(order):
-            return _seals(index, order[groups[first - beside] : groups[last - beside]])
-        rows = order[first:last]
-        offset, size, xxh3 = (columns[name][rows] for name in ("offset", "size", "checksum"))
-        ends = offset + size
-        return [
-            Check(*each) for each in zip(offset.tolist(), ends.tolist(), xxh3.tolist(), strict=True)
-        ]
-
-    layout = Layout(names, sizes, ends, file_first, groups, beside, checks)
-    return layout, None if plain else _inverse(order)
-
-
-def _seals(index: Index, rows: Longs) -> list[Check]:
-    """Of the seek indexes of these samples, which end with their own checksums."""
-    begin, size = (index.columns[name][rows] for name in ("index_offset", "index_size"))
-    there = size > SEAL
-    begin, end = begin[there], (begin + size)[there]
-    return [Check(*each, SEALED) for each in zip(begin.tolist(), end.tolist(), strict=True)]
-
-
-def _inverse(order: Longs) -> Longs:
-    out = np.empty_like(order)
-    out[order] = np.arange(len(order))
-    return out
-
-
-def _sidecar_ends(
-    index: Index, order: Longs, groups: Longs, file_first: Longs, sizes: Longs
-) -> Longs:
-    """int64 [G]: the byte behind what each group needs of its shard's sidecar."""
-    at, length = (index.columns[name].all()[order] for name in ("index_offset", "index_size"))
-    ends = np.maximum.reduceat(np.where(length > 0, at + length, 0), groups[:-1])
-    firsts = np.searchsorted(groups[:-1], file_first)
-    for number, size in enumerate(sizes.tolist()):
-        first, last = firsts[number], firsts[number + 1]
-        if last > first:
-            ends[first:last] = np.maximum.accumulate(ends[first:last])
-            ends[last - 1] = size
-    return ends.astype(np.int64)

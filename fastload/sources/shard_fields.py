@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastload.errors import SourceError
-from fastload.sources import arrow, fields, kept_rows, shard_groups, span_index
+from fastload.sources import arrow, fields, kept_rows, shard_groups, shard_versions, span_index
 from fastload.sources.extras import COLUMN, Extras
 from fastload.sources.fields import Field
 from fastload.sources.kept_rows import KeptRows, KeptWriter
 from fastload.sources.shard_groups import Groups
-from fastload.sources.shard_index import Index, read_index
+from fastload.sources.shard_index import INDEX, Index, read_index
 from fastload.sources.shard_rows import ShardRows
 from fastload.spec import Longs
 
@@ -89,15 +89,17 @@ class Beside(NamedTuple):
     def _known(self, name: str) -> FieldRows:
         """As it was kept, or gone over now. Raises SourceError."""
         where, want = self.where, self.rows.index_checksum
-        kept = span_index.path_of("shards", where, "field", name)
+        index = shard_versions.name_of(where, want)
+        older = (index,) * (index != INDEX)
+        kept = span_index.path_of("shards", where, "field", name, *older)
         known = kept_rows.recall(FieldRows, kept)
         if known is not None and (known.index_checksum, len(known)) == (want, len(self.rows)):
             return known
         pa = arrow.import_arrow(where)
         try:
-            rows = _derived(shard_groups.streamed(where), name, kept)
+            rows = _derived(shard_groups.streamed(where, index), name, kept)
         except (pa.ArrowException, *arrow.PARSE_ERRORS):
-            groups = shard_groups.of_index(read_index(where), self.rows.stamp)
+            groups = shard_groups.of_index(read_index(where, index), self.rows.stamp)
             rows = _derived(groups, name, kept)
         if rows.index_checksum != want:
             raise SourceError(f"{where}: was replaced while in use; open it again")

@@ -14,7 +14,7 @@ import numpy as np
 from fastload.files.opening import no_wait
 from fastload.sources import arrow, arrow_blocks, sums
 from fastload.sources.checked_file import Checked
-from fastload.sources.shard_index import INDEX, METADATA, REMEDY, SUM, Index, Said, said_by
+from fastload.sources.shard_index import INDEX, METADATA, REMEDY, Index, Said, said_by
 from fastload.sources.span_index import Stamp
 from fastload.spec import Array
 from fastload.system import limits
@@ -42,14 +42,14 @@ class Groups:
     batches: Iterator[list[Any]]
 
 
-def streamed(where: str) -> Groups:
-    """The index in a folder, which is read as the groups are asked for.
+def streamed(where: str, name: str = INDEX) -> Groups:
+    """The index in a folder, which is read as the groups are asked for. name: of its file.
 
     Raises SourceError; and others, of arrow.PARSE_ERRORS and Arrow's own, where it cannot be read
     like that: whoever reads it whole tells why, or reads it.
     """
-    path, pa = os.path.join(where, INDEX), arrow.import_arrow(where)
-    with open(os.path.join(where, SUM), "rb", opener=no_wait) as file:
+    path, pa = os.path.join(where, name), arrow.import_arrow(where)
+    with open(path + arrow.SUFFIX, "rb", opener=no_wait) as file:
         said = sums.parse(file.read(sums.MOST))
     if said is None or not said.blocks:
         raise ValueError("its blocks have no checksums")

@@ -131,10 +131,13 @@ def arrow_schema(pa: ModuleType, *, extras: bool = False) -> Any:
     return pa.schema([*fields, extras_field(pa)] if extras else fields)
 
 
-def read_index(where: str) -> Index:
-    """Read, verify and parse the index; the shards are not looked at. Raises SourceError."""
+def read_index(where: str, name: str = INDEX) -> Index:
+    """Read, verify and parse the index; the shards are not looked at. Raises SourceError.
+
+    name: of its file.
+    """
     arrow.import_arrow(where)
-    data, checksum = arrow.open_checked(os.path.join(where, INDEX), REMEDY)
+    data, checksum = arrow.open_checked(os.path.join(where, name), REMEDY)
     return parse(where, checksum, data)
 
 

@@ -24,7 +24,6 @@ from fastload.sources.shard_index import (
     INDEX,
     INDEX_AGAIN,
     REMEDY,
-    SUM,
     Index,
     file_problems,
     read_index,
@@ -93,22 +92,23 @@ class Opened(NamedTuple):
     whole: Index | None
 
 
-def opened(where: str) -> Opened:
-    """The index in a folder. Raises SourceError with every problem found."""
-    path, kept = os.path.join(where, INDEX), span_index.path_of("shards", where)
+def opened(where: str, name: str = INDEX) -> Opened:
+    """The index in a folder. Raises SourceError with every problem found. name: of its file."""
+    path, older = os.path.join(where, name), (name,) * (name != INDEX)
+    kept = span_index.path_of("shards", where, *older)
     stamp = _stamp(path)
     if stamp.size >= SMALL:
         known = kept_rows.recall(ShardRows, kept)
-        if known is not None and fits(where, stamp, known.stamp, known.index_checksum):
+        if known is not None and fits(path, stamp, known.stamp, known.index_checksum):
             return Opened(known, None)
         pa = arrow.import_arrow(where)
         try:
-            return Opened(derived(shard_groups.streamed(where), kept), None)
+            return Opened(derived(shard_groups.streamed(where, name), kept), None)
         except SourceError:
             raise
         except (pa.ArrowException, *arrow.PARSE_ERRORS):
             pass  # it is read whole, which may say why
-    index = read_index(where)
+    index = read_index(where, name)
     small = stamp.size < SMALL
     rows = derived(shard_groups.of_index(index, stamp), "" if small else kept)
     return Opened(rows, index if small else None)
@@ -130,10 +130,10 @@ def _stamp(path: str) -> Stamp:
         return Stamp(0, 0, 0)
 
 
-def fits(where: str, now: Stamp, then: Stamp, checksum: int) -> bool:
-    """Whether what was kept is of the index that lies there now."""
+def fits(path: str, now: Stamp, then: Stamp, checksum: int) -> bool:
+    """Whether what was kept is of the index that lies at `path` now."""
     try:
-        with open(os.path.join(where, SUM), "rb", opener=no_wait) as file:
+        with open(path + arrow.SUFFIX, "rb", opener=no_wait) as file:
             return now == then and checksum in sums.whole_in(file.read(sums.HEAD))
     except OSError:
         return False

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fastload import _native
 from fastload.errors import SourceError
-from fastload.sources import shard_rows
+from fastload.sources import shard_rows, shard_versions
 from fastload.sources.base import Location, Seek, open_files
 from fastload.sources.columns import Numbers
 from fastload.sources.fields import Field
@@ -30,9 +30,11 @@ from fastload.sources.shard_rows import (
     WIDTH,
     ShardRows,
 )
+from fastload.sources.shard_versions import Version
 from fastload.spec import Ints, Longs
 from fastload.system import limits
 
+TRIES = 2  # of opening an older index, which gets its name while the newest is replaced
 TEMPORARY = ".fastload-"  # how names start that a conversion has not committed
 
 
@@ -62,9 +64,9 @@ class ShardSource:
 
     @cached_property
     def _index(self) -> Index:
-        index = read_index(self.where)
-        if index.checksum != self.rows.index_checksum:
-            raise _replaced(self.where, index.checksum, self.rows.index_checksum)
+        index, want = _read(self.where, self.rows.index_checksum), self.rows.index_checksum
+        if index.checksum != want:
+            raise _replaced(self.where, index.checksum, want)
         if problems := index.row_problems():
             raise SourceError("\n".join(problems))
         return index
@@ -123,14 +125,17 @@ class ShardSource:
         return f"{os.path.join(self.where, shard.name)}:{self.rows.name(sample)}"
 
 
-def load(where: str) -> ShardSource:
-    """The data set in the folder `where`. Raises SourceError with every problem found."""
+def load(where: str, name: str = INDEX) -> ShardSource:
+    """The data set in the folder `where`. Raises SourceError with every problem found.
+
+    name: of the file with its index.
+    """
     if looks_unfinished(where):
         raise SourceError(
             f"{where}: shards without {INDEX}, so a conversion did not finish; run fastload "
             "convert again"
         )
-    rows, whole = shard_rows.opened(where)
+    rows, whole = shard_rows.opened(where, name)
     if problems := rows.file_problems(where):
         raise SourceError("\n".join(problems))
     return ShardSource(where, rows, whole)
@@ -143,11 +148,39 @@ def with_fields(source: ShardSource, names: Sequence[str]) -> ShardSource:
 
 
 def reopen(where: str, checksum: int, names: Sequence[str] = ()) -> ShardSource:
-    """`load` in another process; raises SourceError if the data set was replaced meanwhile."""
-    source = load(where)
-    if source.rows.index_checksum != checksum:
-        raise _replaced(where, source.rows.index_checksum, checksum)
-    return with_fields(source, names)
+    """`load` in another process, of the same version; raises SourceError if the data set was
+    replaced meanwhile.
+    """
+    for _ in range(TRIES):
+        source = load(where, shard_versions.name_of(where, checksum))
+        if source.rows.index_checksum == checksum:
+            return with_fields(source, names)
+    raise _replaced(where, source.rows.index_checksum, checksum)
+
+
+def _read(where: str, checksum: int) -> Index:
+    """The index that has this checksum, if it is still there; else the newest."""
+    for _ in range(TRIES):
+        index = read_index(where, shard_versions.name_of(where, checksum))
+        if index.checksum == checksum:
+            break
+    return index
+
+
+def versions(where: str) -> tuple[Version, ...]:
+    """All that there are, the newest last. Raises SourceError."""
+    rows = load(where).rows
+    return shard_versions.of(where, len(rows), rows.index_checksum)
+
+
+def load_version(where: str, number: int) -> ShardSource:
+    """The data set as it was, or is, in the version of this number. Raises SourceError."""
+    said = versions(where)
+    for one in [one for one in said if one.number == number]:
+        source = load(where, shard_versions.name_of(where, one.checksum))
+        if source.rows.index_checksum == one.checksum:
+            return source
+    raise shard_versions.lacking(where, number, len(said))
 
 
 def _replaced(where: str, got: int, want: int) -> SourceError:

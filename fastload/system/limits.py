@@ -51,6 +51,7 @@ NAMES = 64 * MIB  # a file with the names of classes: 1 million
 REPORT = 16 * MIB  # a profile as JSON: some MB; parsed, 3 bytes of JSON may take 64
 METADATA = 64 * MIB  # the JSON in an index: names of 1 million classes, 100,000 shards
 FILES = 1_000_000  # that one pattern names
+VERSIONS = 64 * MIB  # what is told of the versions of a data set: 400,000
 BAD_LIST = 64 * MIB  # a list of bad samples: 300,000
 
 

@@ -72,6 +72,8 @@ class Choice:
         seed: What a subset is drawn by.
         format: A name of files.formats.READERS or SOURCES; None: what names tell.
         optional: Of tars, whether all samples may lack a label, for verbs that need none.
+        lacking: A folder of converted shards: only the samples that it lacks.
+        renewed: Keys that count as lacking there.
 
     Example:
         >>> from fastload.extending import Choice
@@ -87,6 +89,8 @@ class Choice:
     seed: int = 0
     format: str | None = None
     optional: bool = False
+    lacking: str | None = None
+    renewed: tuple[str, ...] = ()
 
     @property
     def labelled(self) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Sized
 from dataclasses import replace
 from typing import NamedTuple
 
-from fastload.conversion.readers import select
+from fastload.conversion.readers import fresh, select
 from fastload.conversion.readers.base import ANYTHING, Choice, Reader
 from fastload.conversion.readers.manifest import IMAGES, MASKED
 from fastload.conversion.readers.source import source_reader
@@ -31,7 +31,9 @@ def open_reader(path: str, choice: Choice = ANYTHING) -> Reader:
     reader = open_match(match(where, choice), choice)
     if choice.labels and choice.labelled:
         reader = select.relabelled(reader, choice.labels)
-    return select.subset(reader, choice.subset, choice.seed) if choice.subset else reader
+    if choice.subset:
+        reader = select.subset(reader, choice.subset, choice.seed)
+    return fresh.of_choice(reader, choice)
 
 
 def open_match(match: Match, choice: Choice) -> Reader:

@@ -1,7 +1,6 @@
 """A conversion of a table of URLs: planned by rows, run as any other; what failed as a table."""
 
 import contextlib
-import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from fastload.conversion.options import Options
 from fastload.conversion.parts import Bad, NothingLeftError
 from fastload.conversion.readers.base import ANYTHING, Choice
 from fastload.conversion.readers.select import DRAW, count_of
+from fastload.conversion.versions import left_out
 from fastload.conversion.web import failures, table
 from fastload.conversion.web.options import Columns, Fetch
 from fastload.conversion.workers import Advance
@@ -25,7 +25,6 @@ from fastload.remote import urls
 from fastload.sources.arrow import import_arrow
 from fastload.sources.shard_index import BAD
 from fastload.spec import Longs
-from fastload.system import limits
 
 
 @dataclass(frozen=True)
@@ -127,7 +126,7 @@ def run(
             raise
     bad: Sequence[Bad] = summary.bad
     if summary.whole and not os.path.exists(path):  # an earlier run was killed before it wrote it
-        bad = noted(prepared.where)
+        bad = left_out.read(prepared.where)
     elif summary.whole:
         return WebSummary(summary, {}, path)
     write_table(path, bad, prepared.reader.keys)
@@ -165,13 +164,3 @@ def write_table(path: str, bad: Sequence[Bad], keys: Sequence[str]) -> None:
             f"{path}: the table of what failed cannot be written ({error.strerror}); the data set "
             f"is whole, and its {BAD} lists the same"
         ) from error
-
-
-def noted(where: str) -> list[Bad]:
-    """What the target itself says of rows that failed; nothing where that cannot be read."""
-    try:
-        with open(os.path.join(where, BAD), "rb") as file:
-            rows = [json.loads(line) for line in limits.small(file, limits.BAD_LIST).splitlines()]
-        return [Bad(int(row["sample"]), str(row["name"]), str(row["reason"])) for row in rows]
-    except (OSError, ValueError, LookupError, TypeError, RecursionError):
-        return []

@@ -5,38 +5,28 @@ resumed; then they are linked into the data set, whose index is replaced by one 
 that was written is written again, and a loader that has the old index open goes on.
 """
 
-import contextlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fastload.conversion import (
-    commits,
-    index_writer,
-    job,
-    seek_writer,
-    subsets,
-    target,
-    workers,
-)
-from fastload.conversion.index_writer import Extras
+from fastload.conversion import job, seek_writer, subsets, target, workers
 from fastload.conversion.interrupts import Committing, delayed
 from fastload.conversion.options import Options
 from fastload.conversion.parts import Bad, NothingLeftError, bad_lines
 from fastload.conversion.readers import table_files
-from fastload.conversion.subset_columns import Part, columns, new_files, transcoded
+from fastload.conversion.versions import job as versions
+from fastload.conversion.versions import left_out
 from fastload.conversion.web import failures, table
 from fastload.conversion.web import job as web_job
 from fastload.conversion.web.options import Columns, Fetch
 from fastload.conversion.workers import Advance
-from fastload.errors import ConversionError, SourceError
-from fastload.files import below
+from fastload.errors import SourceError
 from fastload.files.below import opened
 from fastload.files.names import Inner
 from fastload.sources.arrow import PARSE_ERRORS, import_arrow
-from fastload.sources.shard_index import BAD, Index
+from fastload.sources.shard_index import BAD
 from fastload.sources.shards import TEMPORARY
 from fastload.sources.staging import local_only
 from fastload.spec import Longs
@@ -95,9 +85,9 @@ def run(
     bad = [row._replace(sample=int(rows[row.sample])) for row in bad]
     if added:
         with committing():
-            index = append(where, stage)
+            index = versions.add(where, stage)
     _tell(where, path, bad, again, keys)
-    _remove(stage)
+    versions.remove(stage)
     counted = failures.counts(bad)
     shards = len(index.shards)
     return RetrySummary(len(rows), added, len(index), shards, counted, path if bad else "")
@@ -110,7 +100,7 @@ def _made(prepared: job.Job, advance: Advance) -> tuple[Sequence[Bad], int]:
             done = job.run(prepared, advance)
         except NothingLeftError as error:
             return error.bad, 0
-    return (web_job.noted(prepared.where) if done.whole else done.bad), done.samples
+    return (left_out.read(prepared.where) if done.whole else done.bad), done.samples
 
 
 def keys_of(whole: table.Table) -> Sequence[str]:
@@ -154,42 +144,6 @@ def listed(path: str, whole: table.Table) -> Again:
     return Again(np.array(numbers, np.int64), {row: count for row, (_, count) in rows})
 
 
-def append(where: str, more: str) -> Index:
-    """Add the shards of the data set `more` to the one at `where`; its new index.
-
-    Raises ConversionError; what was there stays as it was.
-    """
-    pa = import_arrow(where, ConversionError)
-    new = subsets.open_index(more)
-    with target.being_extended(where, len(new) * subsets.INDEX_ROW) as folder:
-        old = subsets.open_index(where)
-        parts = [Part(one, np.arange(len(one), dtype=np.int64)) for one in (old, new)]
-        classes, files = subsets.merged_classes([old, new]), new_files(parts)
-        count = len(old.shards)
-        if [file.name for file in files.shards[:count]] != [file.name for file in old.shards]:
-            raise ConversionError(
-                f"{where}: its shards are not numbered as fastload does; merge the new ones at "
-                f"{more} by fastload merge"
-            )
-        if bool(files.sidecars) != bool(old.sidecars):
-            raise ConversionError(
-                f"{where}: its seek indexes are damaged; run fastload index {where} first"
-            )
-        arrays, pairs = columns(pa, where, parts, files), list[tuple[Inner, str]]()
-        for path, name in files.links:
-            if os.path.dirname(path) == new.where:
-                temporary = below.temporary(name.removeprefix("shard-"), TEMPORARY)
-                subsets.link(path, folder, temporary)
-                pairs.append((temporary, name))
-        extras = Extras(files.sidecars, transcoded(parts))
-        text = index_writer.metadata(len(arrays["size"]), classes, files.shards, extras)
-        content = index_writer.encode(pa, arrays, text)
-        for temporary, name in pairs:  # second names, whose modes are right already
-            folder.rename(temporary, Inner(name))
-        commits.replace_index(folder, (), content, old.checksum)
-    return subsets.open_index(where)
-
-
 def _tell(where: str, path: str, bad: Sequence[Bad], again: Again, keys: Sequence[str]) -> None:
     """What still fails, in the table and in the data set, with all tries. keys: of all rows."""
     told = []
@@ -203,9 +157,3 @@ def _tell(where: str, path: str, bad: Sequence[Bad], again: Again, keys: Sequenc
             folder.replace(Inner(BAD), bad_lines(told), prefix=TEMPORARY)
         elif folder.has(Inner(BAD)):
             folder.remove(Inner(BAD))
-
-
-def _remove(stage: str) -> None:
-    """The hidden data set; its shards have their second names by now."""
-    with contextlib.suppress(OSError), opened(os.path.dirname(stage)) as parent:
-        parent.remove_tree(Inner(os.path.basename(stage)))
