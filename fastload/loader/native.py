@@ -7,11 +7,12 @@ import itertools
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import torch
 from torch.utils.data import BatchSampler, dataloader
+from torch.utils.data._utils.pin_memory import pin_memory
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from fastload.backends.base import Batch, Engine, WorkOrError
@@ -96,6 +97,8 @@ class Native(Reseeded):
     def _formed(self, batch: Batch) -> object:
         """As the data set's samples are made into batches."""
         plan = self._plan
+        if plan.joint is not None:
+            return self._collated(*batch)
         if plan.target is not None:
             images, numbers, *valid = batch
             return [images, plan.target.of_batch(plan.source, np.asarray(numbers)), *valid]
@@ -108,6 +111,13 @@ class Native(Reseeded):
         if not valid:
             return out
         return [*out, *valid] if isinstance(out, list) else [out, *valid]
+
+    def _collated(self, images: Any, targets: Any, *valid: Any) -> object:
+        """By the user's function, of samples as the data set gives them."""
+        made = self._collate_fn(list(zip(images, targets, strict=True)))
+        if valid:
+            made = [*made, *valid] if isinstance(made, list) else (made, *valid)
+        return pin_memory(made) if self._pin_memory else made
 
     def _batch(self) -> Batch:
         try:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from fastload.plan.forms import Form
+from fastload.plan.joint import Joint
 from fastload.sources import Source
 from fastload.sources.fields import Target
 from fastload.sources.masks import Masks
@@ -18,6 +19,7 @@ class Pipeline:
     masks: Masks | None = None  # in place of labels
     target: Target | None = None  # in place of labels
     form: Form | None = None  # of a sample in a batch; None: [images, labels]
+    joint: Joint | None = None  # in place of ops and labels
 
     @property
     def pictures(self) -> tuple[tuple[Op, ...], ...]:
