@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+import fastload
 from benchmarks.loaders import loader
 from benchmarks.report import facts
 from benchmarks.report.row import Row, measured
@@ -110,7 +111,7 @@ def key(spec: dict[str, Any]) -> str:
 
 def write(root: Path, data: str, count: int) -> None:
     """Images below root/images/all, and their instances.json."""
-    paths = sorted(path for path in Path(data).rglob("*") if path.suffix.lower() in (".jpg", ".jpeg"))
+    paths = [path for path, _ in fastload.open(data).samples]
     (root / "images" / "all").mkdir(parents=True)
     images, annotations = [], []
     for number in range(count):

@@ -133,8 +133,10 @@ class Batches:
         first = [flight]  # its results are used once
 
         def run(work: Work) -> Made:
-            return self._results(first.pop()) if first and work is flight.work else (
-                self.engine.all(work)
+            return (
+                self._results(first.pop())
+                if first and work is flight.work
+                else (self.engine.all(work))
             )
 
         batch, work = made(run, trouble, count, 0)

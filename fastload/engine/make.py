@@ -20,7 +20,6 @@ from fastload.plan.plan import Plan
 from fastload.sources import collect
 from fastload.system import devices
 
-
 MOST_AHEAD = 8  # batches under way, which threads share
 
 

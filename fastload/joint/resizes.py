@@ -35,7 +35,7 @@ class Jitter(Resizing):
 
     def draw(self, draw: Draw, picture: Picture, target: Target) -> Params | None:
         (height, width), (low, high) = picture.size, self.of.scale_range
-        # torchvision's target size is compared the other way round: its first number with the width.
+        # As torchvision has it: the first number of its target size goes with the width.
         fits = min(self.of.target_size[1] / height, self.of.target_size[0] / width)
         return {"size": _scaled(picture.size, fits * (low + draw(1)[0] * (high - low)))}
 

@@ -1,6 +1,7 @@
 """One sample: its image and its target, from its bytes to the tensors of a batch."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,10 +27,11 @@ class Sample(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """What a step has drawn for a sample; None: it did nothing."""
+    """What a step has drawn for a sample, and the target after it."""
 
     step: Any
-    params: Params | None
+    params: Params | None  # None: it did nothing
+    target: Target
 
 
 class Maker:
@@ -46,37 +48,42 @@ class Maker:
         sample = int(work.samples[position])
         name = self.plan.source.name(sample)
         try:
-            picture = opened(self._bytes(sample, name))
+            picture = opened(self.encoded(sample, name))
             target = self.joint.target(self.joint.row(sample), picture.size)
-            for _, target in self.moves(picture, target, draws(work, position)):
-                pass
+            for drawn in moves(self.joint.steps, picture, target, draws(work, position)):
+                target = drawn.target
             out = take((3, *picture.size), self.dtype)
             _native.store(picture.made(), self.store, out, "best")
         except SampleError:
             raise
         except pil.DECODE_ERRORS as error:
-            raise _failed(name, sample, error) from error
+            raise failed(name, sample, error) from error
         image = torch.from_numpy(out)
         kind = self.joint.kind
         return Sample(image if kind is torch.Tensor else image.as_subclass(kind), target)
 
-    def moves(
-        self, picture: Picture, target: Target, uniforms: Callable[[int, int], Floats]
-    ) -> Iterator[tuple[Drawn, Target]]:
-        """What each step has drawn, and the target after it; the picture goes along."""
-        for number, step in enumerate(self.joint.steps, start=1):
-            params = step.draw(lambda count, op=number: uniforms(op, count), picture, target)
-            if params is not None:
-                step.move(picture, params)
-                target = step.targets(target, params)
-            yield Drawn(step, params), target
-
-    def _bytes(self, sample: int, name: str) -> bytes:
+    def encoded(self, sample: int, name: str) -> bytes:
+        """The sample's file. Raises SampleError."""
         try:
             return read(self.plan.source, sample)
         except OSError as error:
             reason = f"cannot be read ({error.strerror or error}); restore the file"
             raise sample_error(name, sample, reason, error) from error
+
+
+def moves(
+    steps: Iterable[Any],
+    picture: Picture,
+    target: Target,
+    uniforms: Callable[[int, int], Floats],
+) -> Iterator[Drawn]:
+    """What each step does; the picture goes along."""
+    for number, step in enumerate(steps, start=1):
+        params = step.draw(partial(uniforms, number), picture, target)
+        if params is not None:
+            step.move(picture, params)
+            target = step.targets(target, params)
+        yield Drawn(step, params, target)
 
 
 def draws(work: Work, position: int) -> Callable[[int, int], Floats]:
@@ -88,7 +95,7 @@ def draws(work: Work, position: int) -> Callable[[int, int], Floats]:
     return lambda op, count: rng.sample_uniforms(alone, op, count)[0]
 
 
-def _failed(name: str, sample: int, error: Exception) -> SampleError:
+def failed(name: str, sample: int, error: Exception) -> SampleError:
     """Of a sample that cannot be decoded, or that a step refuses."""
     if type(error) in (ValueError, TypeError):
         return sample_error(name, sample, f"cannot be transformed ({pil.reason(error)})", error)

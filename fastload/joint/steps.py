@@ -8,7 +8,7 @@ the dictionary that torchvision's `make_params` would give.
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -29,6 +29,8 @@ class JointStep(ABC):
     """
 
     of: Any
+
+    draws_nothing: ClassVar[bool] = False
 
     @abstractmethod
     def draw(self, draw: Draw, picture: Picture, target: Target) -> Params | None:
@@ -57,6 +59,7 @@ class JointStep(ABC):
 class OfTargets(JointStep):
     """A transform that draws nothing and does nothing to the image."""
 
+    draws_nothing = True
     stub: Any = None  # an image of torchvision's, beside which labels are no images
 
     def draw(self, draw: Draw, picture: Picture, target: Target) -> Params | None:
@@ -129,7 +132,8 @@ class Crop(JointStep):
             "needs_crop": spare_high > 0 or spare_wide > 0,
             "top": int(u[0] * (spare_high + 1)), "left": int(u[1] * (spare_wide + 1)),
             "height": height, "width": width,
-            "needs_pad": bool(left or right or top or bottom), "padding": [left, top, right, bottom],
+            "needs_pad": bool(left or right or top or bottom),
+            "padding": [left, top, right, bottom],
         }  # fmt: skip
 
     def move(self, picture: Picture, params: Params) -> None:

@@ -106,29 +106,17 @@ def _take(part: Any, one: Lower, out: Steps) -> None:
         out.unknown.append(f"transform {type_name(part)} is not one of torchvision's v2")
     elif not hasattr(part, "make_params"):
         out.unknown.append("torchvision is older than 0.21, which has no make_params; update it")
-    elif name in ("ToImage", "PILToTensor", "ToPureTensor"):
-        _to_tensor(part, name, out)
-    elif name in VALUES:
-        _to_values(part, out)
-    elif name in OF_TARGETS:
-        _of_targets(part, out)
-    elif name in RESIZES:
-        if (filter := _filter(part)) not in FILTERS or not part.antialias:
-            out.unknown.append(f"transform {name} does not resize {' or '.join(FILTERS)}, antialiased")
-        else:
-            out.add(RESIZES[name](part, filter))
-    elif name in FILLED:
-        _filled(part, out)
-    elif name in PLAIN:
-        out.add(PLAIN[name](part))
-    elif name != "Identity":
+    elif (take := TAKEN.get(name)) is not None:
+        take(part, out)
+    else:
         _augment(part, one, out)
 
 
-def _to_tensor(part: Any, name: str, out: Steps) -> None:
+def _to_tensor(part: Any, out: Steps) -> None:
     import torch
     from torchvision import tv_tensors
 
+    name = type(part).__name__
     if name == "ToImage":
         out.kind = tv_tensors.Image
     elif name == "PILToTensor":
@@ -153,13 +141,28 @@ def _of_targets(part: Any, out: Steps) -> None:
     out.add(OfTargets(part, _stub()))
 
 
+def _resize(part: Any, out: Steps) -> None:
+    name, filter = type(part).__name__, _filter(part)
+    if filter not in FILTERS or not part.antialias:
+        what = f"does not resize {' or '.join(FILTERS)}, antialiased"
+        out.unknown.append(f"transform {name} {what}")
+    else:
+        out.add(RESIZES[name](part, filter))
+
+
+def _plain(part: Any, out: Steps) -> None:
+    out.add(PLAIN[type(part).__name__](part))
+
+
 def _filled(part: Any, out: Steps) -> None:
     name = type(part).__name__
     fill = _fill(part, out.kind)
     if fill is None:
         out.unknown.append(f"transform {name} fills with {part.fill}, want whole numbers, 0 to 255")
     elif getattr(part, "padding_mode", "constant") != "constant":
-        out.unknown.append(f"transform {name} has padding_mode {part.padding_mode!r}, want 'constant'")
+        out.unknown.append(
+            f"transform {name} has padding_mode {part.padding_mode!r}, want 'constant'"
+        )
     else:
         out.add(FILLED[name](part, fill))
 
@@ -186,7 +189,7 @@ def _fill(part: Any, kind: Any) -> Fill | None:
 
     by_kind = part._fill
     key = (kind or Image) if (kind or Image) in by_kind else "others"
-    value = by_kind[key] if key in by_kind else None
+    value = by_kind.get(key)
     values = [0] if value is None else list(value) if isinstance(value, (list, tuple)) else [value]
     values = values * 3 if len(values) == 1 else values
     if len(values) != 3 or any(one != int(one) or not 0 <= one <= 255 for one in values):
@@ -220,3 +223,19 @@ def _table(out: Steps) -> Array | None:
         return None
     table: Array = np.ascontiguousarray(made.reshape(3, LEVELS).numpy())
     return table
+
+
+def _nothing(part: Any, out: Steps) -> None:
+    """Identity."""
+
+
+# By the transform's name, what takes it; others may be ops of AUGMENT.
+TAKEN: dict[str, Callable[[Any, Steps], None]] = {
+    **dict.fromkeys(("ToImage", "PILToTensor", "ToPureTensor"), _to_tensor),
+    **dict.fromkeys(VALUES, _to_values),
+    **dict.fromkeys(OF_TARGETS, _of_targets),
+    **dict.fromkeys(RESIZES, _resize),
+    **dict.fromkeys(FILLED, _filled),
+    **dict.fromkeys(PLAIN, _plain),
+    "Identity": _nothing,
+}

@@ -151,7 +151,7 @@ def test_a_changed_transform_is_seen(root):
         (v2.RandomZoomOut(fill=0.5), "transform RandomZoomOut fills with 0.5, want whole numbers"),
         (v2.Lambda(lambda value: value), "transform torchvision.transforms.v2._misc.Lambda"),
         (
-            v2.SanitizeBoundingBoxes(labels_getter=lambda sample: None),
+            v2.SanitizeBoundingBoxes(labels_getter=lambda _: None),
             "transform SanitizeBoundingBoxes has a labels_getter of its own",
         ),
     ],
@@ -245,7 +245,8 @@ def test_coco_by_the_reference_leaves_out_images_without_annotations(coco):
     with_boxes = [n for n, image in enumerate(data.ids) if data.coco.getAnnIds(image)]
     batches = list(loader(Subset(data, with_boxes), num_workers=1))
     numbers = [target["image_id"] for _, targets in batches for target in targets]
-    assert numbers == [100 + n for n in with_boxes] and len(numbers) == 7
+    assert numbers == [100 + n for n in with_boxes]
+    assert len(numbers) == 7
     with pytest.raises(SampleError, match="RandomIoUCrop needs the boxes of the sample"):
         list(loader(data, num_workers=1))
 

@@ -64,10 +64,9 @@ def test_keypoints_and_masks_move_too(root):
             "points": tv_tensors.KeyPoints(points, canvas_size=size), "labels": torch.arange(3),
         }  # fmt: skip
         picture = opened_picture(plan, seed)
-        maker = helpers.Maker(plan)
-        got, drawn = target, []
-        for one, got in maker.moves(picture, target, helpers.draws(helpers.work([seed], seed), 0)):
-            drawn.append((one.step.of, one.params))
+        uniforms = helpers.draws(helpers.work([seed], seed), 0)
+        moves = list(helpers.moves(plan.joint.steps, picture, target, uniforms))
+        drawn, got = [(one.step.of, one.params) for one in moves], moves[-1].target
         image, want = helpers.wants(plan.source.name(seed), target, transforms, drawn)
         assert torch.equal(torch.from_numpy(picture.made()).permute(2, 0, 1), image)
         helpers.same_targets(got, want)

@@ -25,6 +25,7 @@ LAYERS = (
     ("state",),
     ("plan",),
     ("backends",),
+    ("joint",),
     ("engine",),
     ("dataset",),
     ("image",),
