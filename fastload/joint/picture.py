@@ -37,6 +37,7 @@ class Picture:
         self.resized: Size | None = None
         self.filter = "bilinear"
         self.window: Box = (0, 0, *size)  # of the crop, once resized
+        self.shown = self.window  # what of the image is in it; around that is the fill
         self.mirrored, self.fill = False, BLACK
 
     @property
@@ -44,14 +45,9 @@ class Picture:
         return self.window[2:]
 
     @property
-    def inner(self) -> Size:
-        """Of the crop, once resized."""
-        return self.resized or self.crop[2:]
-
-    @property
     def padded(self) -> bool:
         """Whether its window shows something beyond the image."""
-        return _meet(self.window, self.inner) != self.window
+        return self.shown != self.window
 
     def flip(self) -> None:
         self.mirrored = not self.mirrored
@@ -61,6 +57,7 @@ class Picture:
         y, x, _, seen = self.window
         left = seen - left - width if self.mirrored else left
         self.window = (y + top, x + left, height, width)
+        self.shown = _meet(self.shown, self.window)
 
     def pad(self, left: int, top: int, right: int, bottom: int, fill: Fill) -> None:
         """So many px more on each side."""
@@ -81,7 +78,8 @@ class Picture:
         top, left, *_ = self.crop
         y, x, *seen = self.window
         self.crop = (top + y, left + x, seen[0], seen[1])
-        self.resized, self.filter, self.window = (height, width), filter, (0, 0, height, width)
+        self.resized, self.filter = (height, width), filter
+        self.window = self.shown = (0, 0, height, width)
 
     def augment(self, program: Floats) -> None:
         """program: float64 [depth, 13], as of `_native.augment`."""
@@ -107,11 +105,11 @@ class Picture:
             return self._seen(self.window)
         canvas = _scratch("canvas", self.size)
         canvas[:] = self.fill
-        top, left, height, width = seen = _meet(self.window, self.inner)
+        top, left, height, width = self.shown
         if height > 0 and width > 0:
             y, x = top - self.window[0], left - self.window[1]
             x = self.size[1] - x - width if self.mirrored else x
-            canvas[y : y + height, x : x + width] = self._seen(seen)
+            canvas[y : y + height, x : x + width] = self._seen(self.shown)
         return canvas
 
     def _seen(self, window: Box) -> Pixels:
@@ -166,11 +164,11 @@ def _add(crop: Box, window: Box) -> Box:
     return (crop[0] + window[0], crop[1] + window[1], window[2], window[3])
 
 
-def _meet(window: Box, size: Size) -> Box:
-    """What of the window lies inside an image of this size; without px where nothing does."""
-    top, left, height, width = window
-    bottom, right = min(top + height, size[0]), min(left + width, size[1])
-    top, left = max(top, 0), max(left, 0)
+def _meet(one: Box, other: Box) -> Box:
+    """What both have; without px where there is nothing."""
+    top, left = max(one[0], other[0]), max(one[1], other[1])
+    bottom = min(one[0] + one[2], other[0] + other[2])
+    right = min(one[1] + one[3], other[1] + other[3])
     return (top, left, bottom - top, right - left)
 
 

@@ -82,7 +82,8 @@ def _wrapped(dataset: Any, number: int, size: Size, raw: object) -> Target:
     """As torchvision's wrapper makes the target, which asks the image for its size alone."""
     import torch
 
-    image = torch.empty(1, dtype=torch.uint8).expand(3, *size)
+    image: Any = torch.empty(1, dtype=torch.uint8).expand(3, *size)
+    image.height, image.width = size  # as Pillow's have it
     target: Target = dataset._wrapper(number, (image, raw))[1]
     return target
 

@@ -30,9 +30,9 @@ def _range(rng: Random, low: float, high: float) -> tuple[float, float]:
 
 
 def _fill(rng: Random) -> Any:
-    return [int(rng.integers(0, 256)), [int(v) for v in rng.integers(0, 256, 3)]][
-        rng.integers(0, 2)
-    ]
+    """A list is for images alone."""
+    colour = [int(v) for v in rng.integers(0, 256, 3)]
+    return [int(colour[0]), {tv_tensors.Mask: colour[1], "others": colour}][rng.integers(0, 2)]
 
 
 def _sides(rng: Random) -> tuple[int, int]:
@@ -74,7 +74,7 @@ def sample(rng: Random) -> tuple[np.ndarray, dict[str, Any]]:
     count = int(rng.integers(1, 6))
     ends = rng.uniform(-0.1, 1.1, (count, 2, 2))
     corners = np.concatenate([ends.min(axis=1), ends.max(axis=1) + 0.02], axis=1)
-    boxes = torch.from_numpy((corners * [width, height] * 2).astype(np.float32))
+    boxes = torch.from_numpy((corners * ([width, height] * 2)).astype(np.float32))
     xyxy = tv_tensors.BoundingBoxes(boxes, format="XYXY", canvas_size=(height, width))
     wanted = tv_tensors.BoundingBoxFormat[FORMATS[rng.integers(0, 3)]]
     masks = rng.integers(0, 2, (count, height, width), np.uint8)

@@ -225,6 +225,7 @@ def test_a_child_of_fork_has_threads_of_its_own(root):
     os.waitpid(child, 0)
 
 
+@pytest.mark.filterwarnings("ignore:__array__ implementation")  # pycocotools' masks
 @pytest.mark.parametrize("name", ["hflip", "ssd"])
 def test_coco_is_torchvisions(coco, name):
     transforms = helpers.preset(name, pil=True)
