@@ -3,6 +3,8 @@
 Its argument is JSON. For every line on stdin it runs one epoch and answers with images per second.
 """
 
+import contextlib
+import io
 import os
 from typing import Any
 
@@ -49,9 +51,10 @@ def collate(samples: list[Any]) -> tuple[Any, ...]:
 def make_loader(spec: dict[str, Any]) -> Any:
     torch.manual_seed(0)
     images = os.path.join(spec["data"], "images", "all")
-    data = CocoDetection(
-        images, os.path.join(spec["data"], "instances.json"), transforms=preset(spec["preset"])
-    )
+    with contextlib.redirect_stdout(io.StringIO()):  # where it says what it does
+        data = CocoDetection(
+            images, os.path.join(spec["data"], "instances.json"), transforms=preset(spec["preset"])
+        )
     wrapped = wrap_dataset_for_transforms_v2(data, target_keys=KEYS)
     common = {
         "batch_size": spec["batch_size"], "shuffle": True, "num_workers": spec["workers"],
