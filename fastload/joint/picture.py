@@ -104,7 +104,7 @@ class Picture:
         if not self.padded:
             return self._seen(self.window)
         canvas = _scratch("canvas", self.size)
-        canvas[:] = self.fill
+        canvas.reshape(self.size[0], -1)[:] = np.tile(np.uint8(self.fill), self.size[1])
         top, left, height, width = self.shown
         if height > 0 and width > 0:
             y, x = top - self.window[0], left - self.window[1]

@@ -56,24 +56,6 @@ class JointStep(ABC):
 
 
 @dataclass(frozen=True)
-class OfTargets(JointStep):
-    """A transform that draws nothing and does nothing to the image."""
-
-    draws_nothing = True
-    stub: Any = None  # an image of torchvision's, beside which labels are no images
-
-    def draw(self, draw: Draw, picture: Picture, target: Target) -> Params | None:
-        return {}
-
-    def move(self, picture: Picture, params: Params) -> None:
-        return
-
-    def targets(self, target: Target, params: Params) -> Target:
-        moved: Target = self.of(self.stub, target)[1]
-        return moved
-
-
-@dataclass(frozen=True)
 class Flip(JointStep):
     """RandomHorizontalFlip."""
 

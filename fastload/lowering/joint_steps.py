@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from fastload.joint.iou_crop import IoUCrop
+from fastload.joint.of_targets import OfKind, OfTargets, Sanitize
 from fastload.joint.photometric import Augment, PhotometricDistort
 from fastload.joint.picture import BLACK, Fill
 from fastload.joint.resizes import Jitter, RandomResizing, Resizing, ShortestSize
-from fastload.joint.steps import Crop, Flip, JointStep, OfTargets, ZoomOut
+from fastload.joint.steps import Crop, Flip, JointStep, ZoomOut
 from fastload.lowering import forwarding
 from fastload.lowering.names import Reasons, altered, attribute, type_name
 from fastload.spec import Array
@@ -28,10 +29,11 @@ PLAIN = {
     "RandomHorizontalFlip": Flip, "RandomIoUCrop": IoUCrop,
     "RandomPhotometricDistort": PhotometricDistort,
 }  # fmt: skip
-OF_TARGETS = (
-    "ConvertBoundingBoxFormat", "ClampBoundingBoxes", "SanitizeBoundingBoxes", "ClampKeyPoints",
-    "SanitizeKeyPoints", "SetClampingMode",
-)  # fmt: skip
+OF_KIND = {  # what each changes
+    "ConvertBoundingBoxFormat": "BoundingBoxes", "ClampBoundingBoxes": "BoundingBoxes",
+    "SetClampingMode": "BoundingBoxes", "ClampKeyPoints": "KeyPoints",
+}  # fmt: skip
+OF_TARGETS = (*OF_KIND, "SanitizeBoundingBoxes", "SanitizeKeyPoints")
 VALUES = ("ToDtype", "Normalize")
 MOVES = (Flip, IoUCrop, OfTargets)  # what may follow VALUES: it neither makes nor fills pixels
 FILTERS = ("bilinear", "bicubic")
@@ -123,7 +125,7 @@ def _to_tensor(part: Any, out: Steps) -> None:
         out.kind = torch.Tensor
     else:
         out.kind = None if out.kind is None else torch.Tensor
-        out.add(OfTargets(part, _stub()))
+        out.add(OfKind(part, _stub(), (tv_tensors.TVTensor,)))
 
 
 def _to_values(part: Any, out: Steps) -> None:
@@ -135,10 +137,15 @@ def _to_values(part: Any, out: Steps) -> None:
 
 
 def _of_targets(part: Any, out: Steps) -> None:
-    getter = getattr(part, "labels_getter", None)
+    from torchvision import tv_tensors
+
+    name, getter = type(part).__name__, getattr(part, "labels_getter", None)
     if getter is not None and not isinstance(getter, str):
-        out.unknown.append(f"transform {type(part).__name__} has a labels_getter of its own")
-    out.add(OfTargets(part, _stub()))
+        out.unknown.append(f"transform {name} has a labels_getter of its own")
+    if kind := OF_KIND.get(name):
+        out.add(OfKind(part, _stub(), (getattr(tv_tensors, kind),)))
+    else:
+        out.add((Sanitize if name == "SanitizeBoundingBoxes" else OfTargets)(part, _stub()))
 
 
 def _resize(part: Any, out: Steps) -> None:
