@@ -5,7 +5,7 @@ import pytest
 from tests.fidelity.joint_cases import MAKERS, differences
 from tests.fidelity.joint_release import transforms
 
-CASES = 12
+CASES = 4
 
 
 @pytest.mark.parametrize("name", [*MAKERS, "chains"])
