@@ -2,11 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
-
-import numpy as np
+from typing import Protocol
 
 from fastload.spec import Array, Longs
+
+
+class Described(Protocol):
+    """A step of `fastload.joint`."""
+
+    @property
+    def words(self) -> str:
+        """Itself, in one line."""
 
 
 @dataclass(frozen=True)
@@ -24,8 +30,8 @@ class Joint:
     """
 
     where: str
-    target: Callable[[int, tuple[int, int]], dict[Any, Any]]
-    steps: tuple[Any, ...]
+    target: Callable[[int, tuple[int, int]], dict[str, object]]
+    steps: tuple[Described, ...]
     kind: type
     table: Array | None
     rows: Longs | None = None
@@ -45,10 +51,3 @@ class Joint:
         lines.append(f"  STORE   {kind} [3, H, W] of each image's own size")
         lines.append(f"  target  that of {self.where}, moved by torchvision's own functions")
         return lines
-
-    def same(self, other: "Joint | None") -> bool:
-        """Whether it does the same to samples, of whatever data set."""
-        return other is not None and (
-            [step.words for step in self.steps] == [step.words for step in other.steps]
-            and np.array_equal(np.asarray(self.table), np.asarray(other.table))
-        )
