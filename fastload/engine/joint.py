@@ -8,7 +8,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fastload.backends.base import Batch, Engine, WorkOrError
 from fastload.engine import tensors, waits
@@ -99,7 +99,8 @@ class Batches:
         if report.errors:
             self.on_bad(report)
         valid = [] if work.valid is None else [tensors.own(work.valid)]
-        return [[one.image for one in made], [one.target for one in made], *valid]
+        targets: Any = [one.target for one in made]  # what the user's function takes
+        return [[one.image for one in made], targets, *valid]
 
     def close(self) -> None:
         """What has not begun is dropped."""
@@ -162,5 +163,5 @@ class _Task:
 
     def __call__(self, position: int) -> Sample:
         if self.ended.is_set():
-            raise SampleError(self.engine.plan.joint.where, -1, "its epoch has ended")
+            raise SampleError(self.engine.make.joint.where, -1, "its epoch has ended")
         return self.engine.one(self.work, position)

@@ -5,6 +5,7 @@ numbers. One native call makes them, of the encoded bytes or of pixels that are 
 """
 
 import threading
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -59,8 +60,9 @@ class Picture:
         self.window = (y + top, x + left, height, width)
         self.shown = _meet(self.shown, self.window)
 
-    def pad(self, left: int, top: int, right: int, bottom: int, fill: Fill) -> None:
-        """So many px more on each side."""
+    def pad(self, padding: Sequence[int], fill: Fill) -> None:
+        """So many px more: left, top, right and bottom."""
+        left, top, right, bottom = padding
         if self.padded and fill != self.fill:
             self.settle()
         if self.mirrored:
@@ -83,8 +85,7 @@ class Picture:
 
     def augment(self, program: Floats) -> None:
         """program: float64 [depth, 13], as of `_native.augment`."""
-        self.source = _native.augment(np.ascontiguousarray(self.made()), program)
-        self._begin(self.source, self.source.shape[:2])
+        self._go_on(_native.augment(np.ascontiguousarray(self.made()), program))
 
     def permute(self, channels: tuple[int, ...]) -> None:
         """channels: of each channel, which one it becomes."""
@@ -92,19 +93,22 @@ class Picture:
         out = np.empty(now.shape, np.uint8)
         for to, channel in enumerate(channels):
             out[..., to] = now[..., channel]
-        self._begin(out, out.shape[:2])
+        self._go_on(out)
 
     def settle(self) -> None:
         """Make the pixels, from which the next steps go on."""
         pixels = self.made()
-        self._begin(pixels.copy() if pixels.base is not None else pixels, pixels.shape[:2])
+        self._go_on(pixels.copy() if pixels.base is not None else pixels)
+
+    def _go_on(self, pixels: Pixels) -> None:
+        self._begin(pixels, (pixels.shape[0], pixels.shape[1]))
 
     def made(self) -> Pixels:
         """uint8 [H, W, 3], contiguous; valid until this thread makes the next ones."""
         if not self.padded:
             return self._seen(self.window)
         canvas = _scratch("canvas", self.size)
-        canvas.reshape(self.size[0], -1)[:] = np.tile(np.uint8(self.fill), self.size[1])
+        canvas.reshape(self.size[0], -1)[:] = np.tile(np.array(self.fill, np.uint8), self.size[1])
         top, left, height, width = self.shown
         if height > 0 and width > 0:
             y, x = top - self.window[0], left - self.window[1]

@@ -24,7 +24,7 @@ def program(op: Program, draw: Draw, size: Size) -> Floats:
     """float64 [rows, 13] of an op, drawn for one image."""
     sizes: Ints = np.array([size], np.int32)
     record, _ = op.params(draw(op.draws(Spec()))[None], sizes)
-    made = [_native(part, some, size) for part, some in op.parts(record)]
+    made = [_native(part, some, size) for part, some in op.parts(np.asarray(record, np.float64))]
     return np.concatenate(made)
 
 

@@ -83,7 +83,7 @@ class ZoomOut(JointStep):
         return {"padding": [left, top, more_wide - left, more_high - top]}
 
     def move(self, picture: Picture, params: Params) -> None:
-        picture.pad(*params["padding"], self.fill)
+        picture.pad(params["padding"], self.fill)
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class Crop(JointStep):
 
     def move(self, picture: Picture, params: Params) -> None:
         if params["needs_pad"]:
-            picture.pad(*params["padding"], self.fill)
+            picture.pad(params["padding"], self.fill)
         if params["needs_crop"]:
             picture.cut(params["top"], params["left"], params["height"], params["width"])
 

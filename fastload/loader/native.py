@@ -5,9 +5,9 @@ the user's sampler for it, batch by batch, in the consumer's thread and from any
 import functools
 import itertools
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import torch
@@ -98,7 +98,7 @@ class Native(Reseeded):
         """As the data set's samples are made into batches."""
         plan = self._plan
         if plan.joint is not None:
-            return self._collated(*batch)
+            return self._collated(batch)
         if plan.target is not None:
             images, numbers, *valid = batch
             return [images, plan.target.of_batch(plan.source, np.asarray(numbers)), *valid]
@@ -112,12 +112,14 @@ class Native(Reseeded):
             return out
         return [*out, *valid] if isinstance(out, list) else [out, *valid]
 
-    def _collated(self, images: Any, targets: Any, *valid: Any) -> object:
+    def _collated(self, batch: Batch) -> object:
         """By the user's function, of samples as the data set gives them."""
-        made = self._collate_fn(list(zip(images, targets, strict=True)))
+        images, targets, *valid = batch
+        made: object = self._collate_fn(list(zip(images, targets, strict=True)))
         if valid:
             made = [*made, *valid] if isinstance(made, list) else (made, *valid)
-        return pin_memory(made) if self._pin_memory else made
+        pin: Callable[[object], object] = pin_memory
+        return pin(made) if self._pin_memory else made
 
     def _batch(self) -> Batch:
         try:

@@ -145,7 +145,8 @@ def _of_targets(part: Any, out: Steps) -> None:
     if kind := OF_KIND.get(name):
         out.add(OfKind(part, _stub(), (getattr(tv_tensors, kind),)))
     else:
-        out.add((Sanitize if name == "SanitizeBoundingBoxes" else OfTargets)(part, _stub()))
+        step: type[OfTargets] = Sanitize if name == "SanitizeBoundingBoxes" else OfTargets
+        out.add(step(part, _stub()))
 
 
 def _resize(part: Any, out: Steps) -> None:

@@ -145,7 +145,7 @@ def one_call(rng, picture: Picture, image: Image.Image) -> Image.Image:
         return image.resize((wide, high), Image.Resampling.BILINEAR)
     left, top, right, bottom = (int(v) for v in rng.integers(0, 9, 4))
     fill = tuple(int(v) for v in rng.integers(0, 256, 3))
-    picture.pad(left, top, right, bottom, fill)
+    picture.pad((left, top, right, bottom), fill)
     canvas = Image.new("RGB", (width + left + right, height + top + bottom), fill)
     canvas.paste(image, (left, top))
     return canvas
