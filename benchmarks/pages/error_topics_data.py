@@ -86,6 +86,12 @@ TOPICS = (
         "data set again.",
     ),
     Topic(
+        "Boxes, masks and keypoints", "SampleError", ("joint/", "plan/jointly"),
+        "A sample has no boxes where a transform needs some, is too small for it, or the loader is "
+        "asked for batches of one size.",
+        "Leave such samples or options out. [The guide](guides/detection.md) shows how.",
+    ),
+    Topic(
         "Masks", "SourceError", ("sources/masks", "backends/masks", "lowering/masks"),
         "Images and masks do not pair one to one, or a mask is no picture of class numbers.",
         "Give each image one mask of its size. [views.md](views.md) shows the layouts.",

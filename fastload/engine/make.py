@@ -10,6 +10,7 @@ from fastload.backends.base import Engine
 from fastload.backends.native import cuda
 from fastload.backends.table import facts
 from fastload.engine.ffcv import FfcvEngine
+from fastload.engine.joint import JointEngine
 from fastload.engine.native import NativeEngine, check_threads
 from fastload.engine.torch import TorchEngine
 from fastload.engine.uploading import Gpu
@@ -18,6 +19,8 @@ from fastload.plan.placement import Placement
 from fastload.plan.plan import Plan
 from fastload.sources import collect
 from fastload.system import devices
+
+MOST_AHEAD = 8  # batches under way, which threads share
 
 
 class PlacementOptions(Protocol):
@@ -50,6 +53,8 @@ class EngineOptions(PlacementOptions, Protocol):
 
 def make(loader: EngineOptions, backend: str, plan: Plan) -> Engine:
     """Of a loader whose route is this backend. Raises BackendError and DeviceError."""
+    if plan.joint is not None:
+        return _joint(loader, plan)
     kind = devices.kind(loader.device)
     runner = choosing.module(backend).compile(plan, kind)
     depth = (loader.prefetch_factor or 2) * max(1, loader.num_workers)
@@ -65,7 +70,7 @@ def make(loader: EngineOptions, backend: str, plan: Plan) -> Engine:
     # First, since the indexes below import pyarrow: without memory that raises, or ends, anyhow.
     check_threads(loader.num_workers)
     # Threads share every batch, so a few batches under way keep all of them busy.
-    depth, seek = min(depth, 8), collect.make(loader.seek_index, plan.source)
+    depth, seek = min(depth, MOST_AHEAD), collect.make(loader.seek_index, plan.source)
     preflight.check(runner.plan, loader.num_workers, depth, loader.batch_size)
     gpu = None
     if loader.device is not None and kind == "cuda":
@@ -73,6 +78,13 @@ def make(loader: EngineOptions, backend: str, plan: Plan) -> Engine:
         gpu = Gpu(devices.opened(loader.device), loader.device, choices)
     engine = FfcvEngine if kind_of == "ffcv" else NativeEngine
     return engine(runner, loader.num_workers, depth, seek, pinned=pinned, gpu=gpu)
+
+
+def _joint(loader: EngineOptions, plan: Plan) -> JointEngine:
+    check_threads(loader.num_workers)
+    depth = min((loader.prefetch_factor or 2) * max(1, loader.num_workers), MOST_AHEAD)
+    pinned = loader.pin_memory and torch.cuda.is_available()
+    return JointEngine(plan, loader.num_workers, depth, loader.batch_size or 1, pinned=pinned)
 
 
 def placements(

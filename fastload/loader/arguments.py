@@ -101,10 +101,18 @@ def unlike(loader: BaseLoader[object], pipeline: Pipeline | None, *, ours: bool)
     reasons: list[str] = []
     if not loader._auto_collation:
         reasons.append("batch_size=None: there are no batches to make")
+    elif pipeline and pipeline.joint:  # whose samples any function makes into batches
+        return [*reasons, *_of_workers(loader)]
     elif not loaders.stacks(loader.collate_fn, pipeline):
         reasons.append(f"collate_fn is {shown(loader.collate_fn)}")
     if not ours:  # which are made into batches by nobody else
         reasons += loaders.patched(loader.collate_fn)
+    return reasons + _of_workers(loader)
+
+
+def _of_workers(loader: BaseLoader[object]) -> list[str]:
+    """Arguments that mean something to worker processes alone."""
+    reasons = []
     if loader.worker_init_fn is not None and not only_seeds(loader.worker_init_fn):
         reasons.append(
             f"worker_init_fn is {shown(loader.worker_init_fn)}, and there are no worker processes"

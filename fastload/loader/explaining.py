@@ -102,10 +102,10 @@ def _now(loader: BaseLoader[object]) -> list[str]:
     name = f"{route.backend} of {whose}" if whose else route.backend
     out = [f"backend {name}, {workers}, device {loader.device or 'cpu'}"]
     if route.plan:
-        out += [f"  {tiers.native(route.plan.source)}"] * (route.backend == "native")
-        out += _plan(loader, route.plan)
+        out += [f"  {tiers.native(route.plan)}"] * (route.backend == "native")
+        out += route.plan.joint.explain() if route.plan.joint else _plan(loader, route.plan)
     out += [f"  backend {route.backend}: {route.why}"] * bool(route.why)
-    if route.plan and known.seeks:
+    if route.plan and known.seeks and not route.plan.joint:
         indexes = loader._engine.indexes() if loader._engine else None
         out.append(f"  {seek_said.describe(loader.seek_index, route.plan.source, indexes)}")
     if route.plan and isinstance(mixed := route.plan.source, Mixed):

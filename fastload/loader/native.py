@@ -5,13 +5,14 @@ the user's sampler for it, batch by batch, in the consumer's thread and from any
 import functools
 import itertools
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import cast
 
 import numpy as np
 import torch
 from torch.utils.data import BatchSampler, dataloader
+from torch.utils.data._utils.pin_memory import pin_memory
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from fastload.backends.base import Batch, Engine, WorkOrError
@@ -96,6 +97,8 @@ class Native(Reseeded):
     def _formed(self, batch: Batch) -> object:
         """As the data set's samples are made into batches."""
         plan = self._plan
+        if plan.joint is not None:
+            return self._collated(batch)
         if plan.target is not None:
             images, numbers, *valid = batch
             try:
@@ -112,6 +115,15 @@ class Native(Reseeded):
         if not valid:
             return out
         return [*out, *valid] if isinstance(out, list) else [out, *valid]
+
+    def _collated(self, batch: Batch) -> object:
+        """By the user's function, of samples as the data set gives them."""
+        images, targets, *valid = batch
+        made: object = self._collate_fn(list(zip(images, targets, strict=True)))
+        if valid:
+            made = [*made, *valid] if isinstance(made, list) else (made, *valid)
+        pin: Callable[[object], object] = pin_memory
+        return pin(made) if self._pin_memory else made
 
     def _batch(self) -> Batch:
         try:

@@ -2,7 +2,7 @@
 
 import warnings
 
-from fastload import lowering
+from fastload import _native, lowering
 from fastload.backends import choosing
 from fastload.dataset import Dataset
 from fastload.errors import BackendError, FallbackWarning, PipelineError
@@ -11,6 +11,7 @@ from fastload.loader.base import BaseLoader, Route
 from fastload.loader.options import LoaderOptions
 from fastload.order import epochs
 from fastload.order.buckets import BucketSampler
+from fastload.plan import jointly
 from fastload.plan.pipeline import Pipeline
 from fastload.plan.plan import Plan, plan
 from fastload.system import devices
@@ -25,6 +26,8 @@ def find(loader: BaseLoader[object]) -> Route:
     if pipeline is None or reasons:
         return _torchs_engine(loader, reasons, marks)
     options = loader.options
+    if pipeline.joint is not None:
+        return _joint(loader, pipeline, marks)
     # A foreign data set that is not native is best left to the engine that its author knows, which
     # mixes nothing.
     among = choosing.AUTO if ours or options.mix else ("native",)
@@ -40,6 +43,30 @@ def find(loader: BaseLoader[object]) -> Route:
     if why_not and arguments.strict():
         raise BackendError(_forbidden(f"the {backend} backend", why_not))
     return Route(backend, planned, tuple(why_not), marks, why)
+
+
+def _joint(loader: BaseLoader[object], pipeline: Pipeline, marks: lowering.Marks) -> Route:
+    """Of images and targets that are transformed together: the native engine, or PyTorch's own."""
+    options, reasons = loader.options, list[str]()
+    if options.backend not in ("auto", "native"):
+        reasons.append(f"backend {options.backend} moves no boxes")
+    if type(loader.batch_sampler) is BucketSampler:
+        reasons.append("BucketSampler makes batches of one size, and each image has its own")
+    reasons += [_native.MISSING] * bool(_native.MISSING)
+    try:
+        planned = jointly.plan(
+            pipeline,
+            options.decode_scale,
+            options.size_schedule,
+            mix=options.mix,
+            device=options.device,
+            on_error=options.on_error,
+        )
+    except PipelineError as error:
+        reasons += str(error).splitlines()
+    if reasons:
+        return _torchs_engine(loader, reasons, marks)
+    return Route("native", planned, (), marks)
 
 
 def warn(route: Route, *, lazily: bool) -> None:

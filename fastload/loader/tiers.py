@@ -13,9 +13,9 @@ from torch.utils.data import ConcatDataset, Subset
 
 from fastload.loader import composing, ending
 from fastload.lowering import arrays
+from fastload.plan.plan import Plan
 from fastload.sources import views
 from fastload.sources.arrays import ArraySource
-from fastload.sources.base import Source
 
 PAGE = "docs/pipelines.md"
 
@@ -55,6 +55,7 @@ NATIVE = {
     2: "decoding and last steps are native",
     3: "the decoding is native",
 }
+JOINT = "tier 1 of 3: pixels are native; targets move in the same threads, by torchvision's code"
 # Pieces of a reason that say nothing which its subject and its end do not say
 _WANTED = re.compile(r" \(want .*| \(no .*|; .*")
 _SUBJECT = re.compile(r"^(data set|transform) (?:[^ ]*\.)?([^ .]+)(?= |$)")
@@ -65,8 +66,11 @@ _VERDICT = re.compile(
 LONGEST = 90  # characters of a clause
 
 
-def native(source: Source) -> str:
+def native(plan: Plan) -> str:
     """What `explain()` says of a data set in tier 1."""
+    if plan.joint:
+        return JOINT
+    source = plan.source
     while isinstance(source, views.Subset):
         source = source.base
     return _tier(1, GAINS_IN_MEMORY if isinstance(source, ArraySource) else GAINS)

@@ -10,7 +10,7 @@ from torch.utils.data import ConcatDataset, Subset
 
 from fastload import sources
 from fastload.dataset import Dataset
-from fastload.lowering import arrays, masks, own, reach
+from fastload.lowering import arrays, detection, masks, own, reach
 from fastload.lowering.chain import Ops, Pictures, lower_parts, lower_pictures
 from fastload.lowering.folders import Files, kind_of
 from fastload.lowering.names import Reasons, altered, attribute, image_backend, is_a, type_name
@@ -49,6 +49,8 @@ def _lower(dataset: object) -> Lowered:
     if type(dataset) is Dataset:
         return dataset.pipeline, []
     if lowered := masks.lower(dataset, partial(lower_parts, own=False)):
+        return lowered
+    if lowered := detection.lower(dataset, partial(lower_parts, own=False)):
         return lowered
     if type(dataset) is Subset:
         return _subset(dataset)
@@ -150,9 +152,9 @@ def _subset(dataset: Subset[object]) -> Lowered:
         )
     if reasons or pipeline is None:
         return None, reasons
-    return replace(
-        pipeline, source=sources.Subset(pipeline.source, indices.astype(np.int64) % max(length, 1))
-    ), []
+    indices = indices.astype(np.int64) % max(length, 1)
+    joint = pipeline.joint and pipeline.joint.at(indices)
+    return replace(pipeline, source=sources.Subset(pipeline.source, indices), joint=joint), []
 
 
 def _concat(dataset: ConcatDataset[object]) -> Lowered:
@@ -165,6 +167,8 @@ def _concat(dataset: ConcatDataset[object]) -> Lowered:
     reasons += dict.fromkeys(
         reason for pipeline in pipelines for reason in _with_masks(pipeline, "ConcatDataset")
     )
+    if any(pipeline.joint for pipeline in pipelines):
+        reasons.append("ConcatDataset of data sets with boxes is not one that fastload reads")
     if not reasons and any(
         (one.pictures, one.form, one.by_part)
         != (pipelines[0].pictures, pipelines[0].form, pipelines[0].by_part)

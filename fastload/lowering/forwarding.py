@@ -24,9 +24,18 @@ class _Model:
         return self.held(image)
 
 
-def inner(transform: object) -> object:
-    """What an object calls with the image, if its whole `__call__` is `return self.NAME(image)`;
-    else None.
+class _JointModel:
+    """The same of an image and its target."""
+
+    held: Callable[[object, object], object]
+
+    def __call__(self, image: object, target: object) -> object:
+        return self.held(image, target)
+
+
+def inner(transform: object, *, joint: bool = False) -> object:
+    """What an object calls with the image, if its whole `__call__` is `return self.NAME(image)`,
+    and with joint `return self.NAME(image, target)`; else None.
 
     Its code is compared, not run: the same instructions as `_Model`, a name that the object itself
     holds, nothing in between.
@@ -38,7 +47,8 @@ def inner(transform: object) -> object:
         return None
     if str(call.__module__).split(".")[0] in LIBRARIES:  # torchvision's Lambda, say, which is known
         return None
-    code, model = call.__code__, _Model.__call__.__code__
+    model = (_JointModel if joint else _Model).__call__.__code__
+    code = call.__code__
     shape = (code.co_code, code.co_argcount, code.co_kwonlyargcount, len(code.co_names))
     if (
         shape != (model.co_code, model.co_argcount, model.co_kwonlyargcount, 1)

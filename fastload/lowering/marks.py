@@ -15,7 +15,7 @@ from torch.utils.data import ConcatDataset, Subset
 
 from fastload import _native
 from fastload.dataset import Dataset
-from fastload.lowering import arrays, masks, own, reach
+from fastload.lowering import arrays, detection, joint_steps, masks, own, reach
 from fastload.lowering.chain import lower_parts, lower_pictures
 from fastload.lowering.datasets import transforms_of
 from fastload.lowering.folders import kind_of
@@ -81,16 +81,21 @@ def _watched(dataset: object, around: tuple[int, ...] = ()) -> Iterator[object]:
         for part in dataset.datasets:
             yield from _watched(part, inside)
     elif (inner := masks.wrapped(dataset)) is not None:
-        yield from (
-            type(inner),
-            Equal(altered(dataset)),
-            Equal(altered(inner)),
-            Equal(image_backend()),
-        )
-        yield from (Equal(reach.is_whole(vars(dataset).get("_wrapper"))), *masks.reads(inner))
+        yield from _of_wrapper(dataset, inner)
+        yield from masks.reads(inner)
         yield Equal(masks.joint(attribute(dataset, "transforms"), partial(lower_parts, own=False)))
+    elif (inner := masks.wrapped(dataset, detection.KINDS)) is not None:
+        yield from _of_wrapper(dataset, inner)
+        yield from detection.reads(inner)
+        yield Equal(joint_steps.reads(attribute(dataset, "transforms")))
     else:
         yield from _of_files_or_arrays(dataset)
+
+
+def _of_wrapper(dataset: object, inner: object) -> Iterator[object]:
+    """torchvision's wrapper, and the data set inside it."""
+    yield from (type(inner), Equal(altered(dataset)), Equal(altered(inner)), Equal(image_backend()))
+    yield Equal(reach.is_whole(vars(dataset).get("_wrapper")))
 
 
 def _of_files_or_arrays(dataset: object) -> Iterator[object]:

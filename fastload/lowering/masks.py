@@ -3,7 +3,7 @@ gives them; or the reasons why not.
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -90,8 +90,8 @@ def reads(inner: object) -> list[object]:
     return [getattr(inner, key, None) for key in (images, masks, "root", *wanted, *INNER)]
 
 
-def wrapped(dataset: object) -> object:
-    """The data set of KINDS inside torchvision's wrapper; None if this is none.
+def wrapped(dataset: object, kinds: Iterable[str] = tuple(KINDS)) -> object:
+    """The data set of these kinds inside torchvision's wrapper; None if this is none.
 
     Classes are known by identity.
     """
@@ -100,7 +100,7 @@ def wrapped(dataset: object) -> object:
         "VisionDatasetTVTensorWrapper",
         None,
     )
-    known = [getattr(sys.modules.get("torchvision.datasets"), name, None) for name in KINDS]
+    known = [getattr(sys.modules.get("torchvision.datasets"), name, None) for name in kinds]
     bases = type(dataset).__bases__
     if (
         wrapper is None

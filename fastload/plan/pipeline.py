@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from fastload.plan.forms import Form
+from fastload.plan.joint import Joint
 from fastload.sources import Source
 from fastload.sources.fields import Target
 from fastload.sources.masks import Masks
@@ -20,6 +21,7 @@ class Pipeline:
     form: Form | None = None  # of a sample in a batch; None: [images, labels]
     # Of a mix whose parts have ops of their own: each part's name and ops; `ops` are the first's
     by_part: tuple[tuple[str, tuple[Op, ...]], ...] = ()
+    joint: Joint | None = None  # in place of ops and labels
 
     @property
     def pictures(self) -> tuple[tuple[Op, ...], ...]:

@@ -7,6 +7,7 @@ from fastload import progressive, rng
 from fastload.errors import PipelineError
 from fastload.plan import checks, placement, resizing
 from fastload.plan.forms import Form
+from fastload.plan.joint import Joint
 from fastload.plan.pipeline import Pipeline
 from fastload.plan.placement import HOST, Placement
 from fastload.plan.steps import Step, records, stackable
@@ -43,6 +44,7 @@ class Plan:
         mix: What becomes of finished batches, labels too.
         on_error: What a bad sample does to its batch: "raise", "substitute" or "skip".
         form: Of a sample in a batch; None: [images, labels].
+        joint: What moves images and targets together, in place of steps and labels.
 
     Example:
         >>> import fastload
@@ -72,6 +74,7 @@ class Plan:
     # Of a mix whose parts have ops of their own: the plan of each, which `part` names
     by_part: tuple["Plan", ...] = ()
     part: str = ""
+    joint: Joint | None = None
 
     @property
     def pictures(self) -> tuple["Plan", ...]:

@@ -12,8 +12,8 @@ from PIL import Image
 from fastload.errors import UsageError
 from fastload.loader import DataLoader
 from fastload.order.buckets import BucketSampler
-from fastload.sheets import files, sheet
-from fastload.sheets.batch import Batches, Shown
+from fastload.sheets import files, joint, sheet
+from fastload.sheets.batch import ORIGINAL, Batches, Shown
 from fastload.sheets.layout import Card, Sheet, fitted
 
 LARGEST = 256  # px, longer side of an image on the sheet
@@ -102,12 +102,19 @@ def show(
             "print(loader.explain()) says why"
         )
     batches = Batches(loader, seed, epoch)
-    shown = batches.first(n)
+    drawn = _drawn(batches, n)
     notes = (
         f"epoch {epoch}, seed {seed}, {batches.backend} backend",
         "Left the original, right what the model gets, de-normalised.",
     )
-    return Picture(Sheet("fastload.show", notes, cards(shown)))
+    return Picture(Sheet("fastload.show", notes, drawn))
+
+
+def _drawn(batches: Batches, count: int) -> tuple[Card, ...]:
+    """The cards of the first samples. Raises SampleError."""
+    if batches.plan.joint is None:
+        return cards(batches.first(count))
+    return tuple(joint.cards(batches.plan, batches.works(), count, LARGEST, ORIGINAL))
 
 
 def short(text: str) -> str:

@@ -16,6 +16,7 @@ from PIL import Image
 from tests.conftest import TREE
 from tests.docs.test_tutorial import environment
 from tests.docs.walk import Walker, steps
+from tests.loader import detection_files
 from tests.sources import litdata_files, lmdb_files, parquet_files, tfrecord_files
 from tests.unit import mds_files
 
@@ -59,8 +60,8 @@ PAGES = [
 
 @pytest.fixture
 def here(folder: Path, tmp_path: Path) -> Path:
-    """A folder with photo.jpg, data, tars, captions, pairs/images, pairs/masks, mds/train and its
-    like.
+    """A folder with photo.jpg, data, tars, captions, pairs/images, pairs/masks, voc, mds/train and
+    its like.
     """
     Image.effect_mandelbrot((400, 300), (-2, -1, 1, 1), 50).convert("RGB").save(
         tmp_path / "photo.jpg"
@@ -81,6 +82,7 @@ def here(folder: Path, tmp_path: Path) -> Path:
         "path.json": "[0, {}]",
     }
     _tar(folder, tmp_path / "captions" / "00000.tar", beside)
+    detection_files.write_voc(tmp_path / "voc")
     write_formats(tmp_path, sorted(Path(folder).rglob("*.jpg")))
     return tmp_path
 

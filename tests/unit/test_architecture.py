@@ -26,6 +26,7 @@ LAYERS = (
     ("state",),
     ("plan",),
     ("backends",),
+    ("joint",),
     ("engine",),
     ("dataset",),
     ("image",),

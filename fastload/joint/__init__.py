@@ -1,0 +1,1 @@
+"""Images of their own sizes whose boxes, masks and keypoints move with them."""

@@ -1,0 +1,249 @@
+"""From torchvision's v2 transforms of images and targets to joint steps."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from fastload.joint.iou_crop import IoUCrop
+from fastload.joint.of_targets import OfKind, OfTargets, Sanitize
+from fastload.joint.photometric import Augment, PhotometricDistort
+from fastload.joint.picture import BLACK, Fill
+from fastload.joint.resizes import Jitter, RandomResizing, Resizing, ShortestSize
+from fastload.joint.steps import Crop, Flip, JointStep, ZoomOut
+from fastload.lowering import forwarding
+from fastload.lowering.names import Reasons, altered, attribute, type_name
+from fastload.spec import Array
+from fastload.transforms import Op
+from fastload.transforms.programs import Program
+
+Lower = Callable[[object], tuple[tuple[Op, ...], Reasons]]  # of one transform
+RESIZES = {
+    "Resize": Resizing, "RandomResize": RandomResizing, "ScaleJitter": Jitter,
+    "RandomShortestSize": ShortestSize,
+}  # fmt: skip
+FILLED = {"RandomZoomOut": ZoomOut, "RandomCrop": Crop}
+PLAIN = {
+    "RandomHorizontalFlip": Flip, "RandomIoUCrop": IoUCrop,
+    "RandomPhotometricDistort": PhotometricDistort,
+}  # fmt: skip
+OF_KIND = {  # what each changes
+    "ConvertBoundingBoxFormat": "BoundingBoxes", "ClampBoundingBoxes": "BoundingBoxes",
+    "SetClampingMode": "BoundingBoxes", "ClampKeyPoints": "KeyPoints",
+}  # fmt: skip
+OF_TARGETS = (*OF_KIND, "SanitizeBoundingBoxes", "SanitizeKeyPoints")
+VALUES = ("ToDtype", "Normalize")
+MOVES = (Flip, IoUCrop, OfTargets)  # what may follow VALUES: it neither makes nor fills pixels
+FILTERS = ("bilinear", "bicubic")
+LEVELS = 256
+
+
+@dataclass
+class Steps:
+    """What joint transforms are."""
+
+    steps: tuple[JointStep, ...] = ()
+    kind: Any = None  # the class of the image's tensor; None: it is none yet
+    values: list[Any] = field(default_factory=list)  # of VALUES
+    table: Array | None = None  # what these make of each level
+    unknown: Reasons = field(default_factory=list)
+
+    def add(self, step: JointStep) -> None:
+        if self.values and not isinstance(step, MOVES):
+            self.unknown.append(
+                f"transform {type(step.of).__name__} comes after {type(self.values[0]).__name__}, "
+                "natively it comes before"
+            )
+        self.steps = (*self.steps, step)
+
+
+def of(transforms: object, one: Lower) -> Steps:
+    """The joint steps; `unknown` says every reason why they are none."""
+    out = Steps()
+    for part in _parts(transforms, out.unknown):
+        out.unknown += altered(part)
+        _take(part, one, out)
+    if not out.unknown and out.kind is None:
+        out.unknown.append("its transforms make no tensor of the image (no ToImage)")
+    if not out.unknown and out.values:
+        out.table = _table(out)
+    return out
+
+
+def reads(transforms: object) -> list[object]:
+    """What `of` reads, in values that compare."""
+    unknown: Reasons = []
+    out: list[object] = []
+    for part in _parts(transforms, unknown):
+        held = {name: value for name, value in vars(part).items() if not name.startswith("_")}
+        out.append((type(part), altered(part), repr(held)))
+    return [*out, unknown]
+
+
+def _v2(name: str) -> object:
+    return getattr(sys.modules.get("torchvision.transforms.v2"), name, None)
+
+
+def _parts(transforms: object, unknown: Reasons) -> list[Any]:
+    """The transforms one by one."""
+    held = forwarding.inner(transforms, joint=True)
+    if held is not None:
+        return _parts(held, unknown)
+    if type(transforms) is not _v2("Compose"):
+        unknown.append(f"{type_name(transforms)} is no v2.Compose of joint transforms")
+        return []
+    unknown += altered(transforms)
+    out: list[Any] = []
+    for part in attribute(transforms, "transforms"):
+        out += _parts(part, unknown) if type(part) is _v2("Compose") else [part]
+    return out
+
+
+def _take(part: Any, one: Lower, out: Steps) -> None:
+    """Add a transform of torchvision's, or why it is none that is known."""
+    name = type(part).__name__
+    if type(part) is not _v2(name):
+        out.unknown.append(f"transform {type_name(part)} is not one of torchvision's v2")
+    elif not hasattr(part, "make_params"):
+        out.unknown.append("torchvision is older than 0.21, which has no make_params; update it")
+    elif (take := TAKEN.get(name)) is not None:
+        take(part, out)
+    else:
+        _augment(part, one, out)
+
+
+def _to_tensor(part: Any, out: Steps) -> None:
+    import torch
+    from torchvision import tv_tensors
+
+    name = type(part).__name__
+    if name == "ToImage":
+        out.kind = tv_tensors.Image
+    elif name == "PILToTensor":
+        out.kind = torch.Tensor
+    else:
+        out.kind = None if out.kind is None else torch.Tensor
+        out.add(OfKind(part, _stub(), (tv_tensors.TVTensor,)))
+
+
+def _to_values(part: Any, out: Steps) -> None:
+    if out.kind is None:
+        out.unknown.append(f"transform {type(part).__name__} comes before ToImage")
+    if isinstance(getattr(part, "dtype", None), dict):
+        out.add(OfTargets(part, _stub()))
+    out.values.append(part)
+
+
+def _of_targets(part: Any, out: Steps) -> None:
+    from torchvision import tv_tensors
+
+    name, getter = type(part).__name__, getattr(part, "labels_getter", None)
+    if getter is not None and not isinstance(getter, str):
+        out.unknown.append(f"transform {name} has a labels_getter of its own")
+    if kind := OF_KIND.get(name):
+        out.add(OfKind(part, _stub(), (getattr(tv_tensors, kind),)))
+    else:
+        step: type[OfTargets] = Sanitize if name == "SanitizeBoundingBoxes" else OfTargets
+        out.add(step(part, _stub()))
+
+
+def _resize(part: Any, out: Steps) -> None:
+    name, filter = type(part).__name__, _filter(part)
+    if filter not in FILTERS or not part.antialias:
+        what = f"does not resize {' or '.join(FILTERS)}, antialiased"
+        out.unknown.append(f"transform {name} {what}")
+    else:
+        out.add(RESIZES[name](part, filter))
+
+
+def _plain(part: Any, out: Steps) -> None:
+    out.add(PLAIN[type(part).__name__](part))
+
+
+def _filled(part: Any, out: Steps) -> None:
+    name = type(part).__name__
+    fill = _fill(part, out.kind)
+    if fill is None:
+        out.unknown.append(f"transform {name} fills with {part.fill}, want whole numbers, 0 to 255")
+    elif getattr(part, "padding_mode", "constant") != "constant":
+        out.unknown.append(
+            f"transform {name} has padding_mode {part.padding_mode!r}, want 'constant'"
+        )
+    else:
+        out.add(FILLED[name](part, fill))
+
+
+def _augment(part: Any, one: Lower, out: Steps) -> None:
+    ops, unknown = one(part)
+    others = [op.name for op in ops if not isinstance(op, Program)]
+    out.unknown += [f"transform {reason}" for reason in unknown]
+    out.unknown += [f"transform {name} is not there for boxes yet" for name in others]
+    for op in ops if not others else ():
+        if isinstance(op, Program):
+            out.add(Augment(part, op))
+
+
+def _filter(part: Any) -> str:
+    return str(getattr(part.interpolation, "value", part.interpolation))
+
+
+def _fill(part: Any, kind: Any) -> Fill | None:
+    """What images of this class are filled with, as torchvision looks it up; None: nothing that a
+    uint8 image holds.
+    """
+    from PIL.Image import Image
+
+    by_kind = part._fill
+    key = (kind or Image) if (kind or Image) in by_kind else "others"
+    value = by_kind.get(key)
+    values = [0] if value is None else list(value) if isinstance(value, (list, tuple)) else [value]
+    values = values * 3 if len(values) == 1 else values
+    if len(values) != 3 or any(one != int(one) or not 0 <= one <= 255 for one in values):
+        return None
+    red, green, blue = (int(one) for one in values)
+    return (red, green, blue) if any(values) else BLACK
+
+
+def _stub() -> object:
+    """An image of torchvision's: beside one, it takes no other tensor for an image."""
+    import torch
+    from torchvision import tv_tensors
+
+    return tv_tensors.Image(torch.zeros((3, 1, 1), dtype=torch.uint8))
+
+
+def _table(out: Steps) -> Array | None:
+    """float32 [3, 256]: what torchvision's own transforms make of all levels; None: they stay."""
+    import torch
+    from torchvision import tv_tensors
+
+    ramp = torch.arange(LEVELS, dtype=torch.uint8).reshape(1, 16, 16).repeat(3, 1, 1)
+    image: Any = tv_tensors.Image(ramp)
+    for value in out.values:
+        image = value(image)
+    made = image.as_subclass(torch.Tensor)
+    if made.dtype == torch.uint8 and torch.equal(made, ramp):
+        return None
+    if made.dtype != torch.float32:
+        out.unknown.append(f"its transforms make images {made.dtype}, want torch.float32")
+        return None
+    table: Array = np.ascontiguousarray(made.reshape(3, LEVELS).numpy())
+    return table
+
+
+def _nothing(part: Any, out: Steps) -> None:
+    """Identity."""
+
+
+# By the transform's name, what takes it; others may be ops of AUGMENT.
+TAKEN: dict[str, Callable[[Any, Steps], None]] = {
+    **dict.fromkeys(("ToImage", "PILToTensor", "ToPureTensor"), _to_tensor),
+    **dict.fromkeys(VALUES, _to_values),
+    **dict.fromkeys(OF_TARGETS, _of_targets),
+    **dict.fromkeys(RESIZES, _resize),
+    **dict.fromkeys(FILLED, _filled),
+    **dict.fromkeys(PLAIN, _plain),
+    "Identity": _nothing,
+}

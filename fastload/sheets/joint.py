@@ -1,0 +1,147 @@
+"""Images with their targets as pictures: boxes and masks are drawn on the original and on what the
+model gets.
+"""
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image, ImageDraw
+
+from fastload.errors import SampleError
+from fastload.joint.picture import opened
+from fastload.joint.samples import Drawn, Maker, draws, failed, moves
+from fastload.joint.steps import Target
+from fastload.plan.plan import Plan
+from fastload.sheets.layout import Card
+from fastload.spec import Pixels, Work
+from fastload.transforms import pil
+
+COLOURS = (
+    (230, 30, 30), (30, 110, 230), (20, 160, 60), (240, 160, 0), (150, 40, 200), (0, 170, 180),
+)  # fmt: skip
+SHARE = 0.45  # of a mask's colour in its pixels
+DOT = 2  # px, radius of a keypoint
+
+
+def cards(plan: Plan, works: Iterator[Work], count: int, side: int, original: int) -> list[Card]:
+    """One for each of the first samples. side, original: px, the longest side of what the model
+    gets, and of the original. Raises SampleError.
+    """
+    maker = Maker(plan)
+    out: list[Card] = []
+    for work in works:
+        for position in range(len(work)):
+            if len(out) == count:
+                return out
+            out.append(_card(maker, work, position, side, original))
+    return out
+
+
+def _card(maker: Maker, work: Work, position: int, side: int, original: int) -> Card:
+    sample = int(work.samples[position])
+    name = maker.plan.source.name(sample)
+    try:
+        picture = opened(maker.encoded(sample, name))
+        target = maker.joint.target(maker.joint.row(sample), picture.size)
+        before = pictured(picture.made(), target, original)
+        size, boxes, lines = picture.size, _count(target), list[str]()
+        for drawn in moves(maker.joint.steps, picture, target, draws(work, position)):
+            lines, target = lines + _words(drawn), drawn.target
+        after = pictured(picture.made(), target, side)
+    except SampleError:
+        raise
+    except pil.DECODE_ERRORS as error:
+        raise failed(name, sample, error) from error
+    now = f"{picture.size[0]}x{picture.size[1]} px, {_count(target)} of {boxes} boxes"
+    about = f"sample {sample}, {size[0]}x{size[1]} px to {now}"
+    return Card(os.path.basename(name), about, (before, after), tuple(lines))
+
+
+def _words(drawn: Drawn) -> list[str]:
+    """What a step has drawn, in one line; nothing of one that draws nothing."""
+    name = type(drawn.step.of).__name__
+    if drawn.params is None:
+        return [f"{name}: not drawn"]
+    said = {key: value for key, value in drawn.params.items() if _is_short(value)}
+    if not said:
+        return [] if drawn.step.draws_nothing else [name]
+    return [f"{name}: " + ", ".join(f"{key} {_number(value)}" for key, value in said.items())]
+
+
+def _is_short(value: Any) -> bool:
+    return isinstance(value, (int, float, tuple, list, torch.Tensor)) and (
+        not isinstance(value, torch.Tensor) or value.numel() <= 3
+    )
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, torch.Tensor):
+        value = value.tolist()
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def _count(target: Target) -> int:
+    return sum(len(boxes) for _, boxes in _corners(target))
+
+
+def pictured(pixels: Pixels, target: Target, side: int) -> Image.Image:
+    """The image, its longer side `side` px at most, with masks, boxes and keypoints."""
+    height, width = pixels.shape[:2]
+    image = Image.fromarray(_masked(pixels, target))
+    image.thumbnail((side, side))
+    pen, x, y = ImageDraw.Draw(image), image.width / width, image.height / height
+    for _, boxes in _corners(target):
+        for number, (left, top, right, bottom) in enumerate(boxes):
+            ends = (left * x, top * y, max(left, right) * x - 1, max(top, bottom) * y - 1)
+            if ends[2] >= ends[0] and ends[3] >= ends[1]:
+                pen.rectangle(ends, outline=colour(number), width=2)
+    for number, (across, down) in enumerate(_points(target)):
+        at = across * x, down * y
+        corners = (at[0] - DOT, at[1] - DOT, at[0] + DOT, at[1] + DOT)
+        pen.ellipse(corners, fill=colour(number))
+    return image
+
+
+def colour(number: int) -> tuple[int, int, int]:
+    return COLOURS[number % len(COLOURS)]
+
+
+def _masked(pixels: Pixels, target: Target) -> Pixels:
+    """The pixels with masks of the same size over them."""
+    out = pixels.astype(np.float32)
+    for value in target.values():
+        if not isinstance(value, torch.Tensor) or value.dtype not in (torch.uint8, torch.bool):
+            continue
+        if value.ndim == 3 and value.shape[1:] == pixels.shape[:2]:
+            for number, mask in enumerate(value.numpy().astype(bool)):
+                out[mask] += (np.array(colour(number), np.float32) - out[mask]) * SHARE
+    return out.astype(np.uint8)
+
+
+def _corners(target: Target) -> Iterator[tuple[str, list[list[float]]]]:
+    """Boxes as left, top, right, bottom, px. Those that are plain tensors by now are taken by
+    their name.
+    """
+    from torchvision import tv_tensors
+    from torchvision.transforms.v2 import functional
+
+    for key, value in target.items():
+        if isinstance(value, tv_tensors.BoundingBoxes):
+            value = functional.convert_bounding_box_format(
+                value, new_format=tv_tensors.BoundingBoxFormat.XYXY
+            )
+        elif key != "boxes" or not isinstance(value, torch.Tensor):
+            continue
+        yield key, value.as_subclass(torch.Tensor).reshape(-1, 4).tolist()
+
+
+def _points(target: Target) -> list[list[float]]:
+    from torchvision import tv_tensors
+
+    found = [one for one in target.values() if isinstance(one, tv_tensors.KeyPoints)]
+    return [
+        point for one in found for point in one.as_subclass(torch.Tensor).reshape(-1, 2).tolist()
+    ]

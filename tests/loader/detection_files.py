@@ -1,0 +1,71 @@
+"""Files of small detection data sets."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from tests.conftest import encoded, textured
+
+SIZES = ((37, 53), (64, 48), (40, 90), (70, 33))  # height, width; px
+
+
+def boxes_of(seed, height, width):
+    """int [N, 4]: left, top, right, bottom of one to four boxes, px."""
+    rng = np.random.default_rng(seed)
+    count = 1 + seed % 4
+    left, top = rng.integers(0, width - 12, count), rng.integers(0, height - 12, count)
+    right = left + rng.integers(6, 12, count)
+    bottom = top + rng.integers(6, 12, count)
+    return np.stack([left, top, right, bottom], axis=1)
+
+
+def write_images(folder, count, suffix="jpg"):
+    folder.mkdir(parents=True)
+    for number in range(count):
+        height, width = SIZES[number % len(SIZES)]
+        (folder / f"{number:03}.{suffix}").write_bytes(
+            encoded(textured(height, width, number), quality=90)
+        )
+
+
+def write_voc(root: Path, count=8):
+    """A tree of VOC2012, for VOCDetection(root)."""
+    base = root / "VOCdevkit" / "VOC2012"
+    write_images(base / "JPEGImages", count)
+    (base / "Annotations").mkdir()
+    (base / "ImageSets" / "Main").mkdir(parents=True)
+    for number in range(count):
+        height, width = SIZES[number % len(SIZES)]
+        objects = "".join(
+            f"<object><name>dog</name><bndbox><xmin>{a}</xmin><ymin>{b}</ymin><xmax>{c}</xmax>"
+            f"<ymax>{d}</ymax></bndbox></object>"
+            for a, b, c, d in boxes_of(number, height, width)
+        )
+        (base / "Annotations" / f"{number:03}.xml").write_text(
+            f"<annotation><filename>{number:03}.jpg</filename>{objects}</annotation>"
+        )
+    names = "\n".join(f"{number:03}" for number in range(count))
+    (base / "ImageSets" / "Main" / "train.txt").write_text(names)
+
+
+def write_coco(root: Path, count=8):
+    """Images and instances.json, with polygons and RLEs; the last image has no annotation."""
+    write_images(root / "images", count)
+    images, annotations = [], []
+    for number in range(count):
+        height, width = SIZES[number % len(SIZES)]
+        images.append({
+            "id": 100 + number, "file_name": f"{number:03}.jpg", "height": height, "width": width,
+        })  # fmt: skip
+        for a, b, c, d in boxes_of(number, height, width).tolist() if number < count - 1 else ():
+            polygon = [[a, b, c, b, c, d, a, d]]
+            counts = [a * height + b, d - b, height * (width - a) - d]
+            rle = {"size": [height, width], "counts": counts}
+            annotations.append({
+                "id": len(annotations) + 1, "image_id": 100 + number, "category_id": 1 + number % 3,
+                "bbox": [a, b, c - a, d - b], "area": (c - a) * (d - b), "iscrowd": number % 2,
+                "segmentation": rle if number % 2 else polygon,
+            })  # fmt: skip
+    known = {"images": images, "annotations": annotations, "categories": [{"id": 1, "name": "a"}]}
+    (root / "instances.json").write_text(json.dumps(known))
