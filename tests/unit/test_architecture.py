@@ -30,6 +30,7 @@ LAYERS = (
     ("image",),
     ("lowering",),
     ("loader", "mixes"),
+    ("metrics",),
     ("recipes",),
     ("profiler", "conversion", "demo_images", "sheets"),
     ("parity", "forecast"),
