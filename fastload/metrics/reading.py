@@ -103,7 +103,7 @@ def readings(where: str, loaders: Loaders) -> Readings:
         if not isinstance(loader, DataLoader):
             raise UsageError(
                 f"{where}: got {type(loader).__name__}, want a fastload.DataLoader or a dict of "
-                "them; watch other loaders with fastload.watch"
+                "them; watch others with watch()"
             )
     return Readings([_watched(name, loader) for name, loader in named.items()])
 
