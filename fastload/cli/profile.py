@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from fastload.cli import attached, output
+from fastload.cli import schedule as whole_schedule
 from fastload.cli.profile_options import (
     Assume,
     Backend,
@@ -24,6 +25,7 @@ from fastload.cli.profile_options import (
     More,
     Quick,
     Recipe,
+    Schedule,
     Seconds,
     Setup,
     StepRate,
@@ -75,6 +77,7 @@ def profile(
     verify: Verify = False,
     cuts: Cuts = False,
     compare: Compare = None,
+    schedule: Schedule = False,
     model: Model = None,
     ladder: Ladder = False,
     command: Command = None,
@@ -84,15 +87,17 @@ def profile(
     setup.check(fail_if)
     outputs, more = attached.Outputs(json_to, html, trace), More(sweep, cold, verify, cuts)
     if compare:
-        attached.compare(compare, json_to, alone=not (command or data or html))
-        return
+        return attached.compare(compare, json_to, alone=not (command or data or html))
+    if schedule:
+        data, command = _data(data, command)
+        others = (quick, fail_if, steps, whole, trace, ladder, command)
+        return whole_schedule.run(recipe, data, setup, more, others, outputs)
     data, command = _source(data, command, setup, more)
     if command:
         limits = attached.limits(steps, seconds, whole=whole, quick=quick, ladder=ladder)
-        attached.run(command, limits, outputs, fail_if)
-        return
+        return attached.run(command, limits, outputs, fail_if)
     refuse_command_options(steps, trace, whole=whole, ladder=ladder)
-    attached.finish(_report(recipe, data, setup, more, quick=quick), outputs, fail_if)
+    return attached.finish(_report(recipe, data, setup, more, quick=quick), outputs, fail_if)
 
 
 def _report(recipe: str, data: str | None, setup: Setup, more: More, *, quick: bool) -> "Report":

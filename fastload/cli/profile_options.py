@@ -97,6 +97,13 @@ Cuts = Annotated[
         "--cuts", help="Also measure the loader cut off after each stage; --cold: cold too."
     ),
 ]
+Schedule = Annotated[
+    bool,
+    typer.Option(
+        "--schedule",
+        help="Measure every size of the recipe's schedule: where the bottleneck moves.",
+    ),
+]
 Model = Annotated[
     str | None,
     typer.Option("--model", metavar="NAME", help="Model of a real step, in place of the recipe's."),
