@@ -1,7 +1,6 @@
 """`fastload profile`: what limits training on this machine, and what would help."""
 
 import os
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import typer
@@ -85,19 +84,17 @@ def profile(
     """Compare two reports, profile a command, or profile a recipe on a folder."""
     setup = Setup(backend, workers, batch_size, step_rate, assume, device, seconds, model)
     setup.check(fail_if)
-    outputs, more = attached.Outputs(json_to, html, trace), More(sweep, cold, verify, cuts)
+    to, more = attached.Outputs(json_to, html, trace), More(sweep, cold, verify, cuts, schedule)
     if compare:
         return attached.compare(compare, json_to, alone=not (command or data or html))
-    if schedule:
-        data, command = _data(data, command)
-        others = (quick, fail_if, steps, whole, trace, ladder, command)
-        return whole_schedule.run(recipe, data, setup, more, others, outputs)
     data, command = _source(data, command, setup, more)
     if command:
         limits = attached.limits(steps, seconds, whole=whole, quick=quick, ladder=ladder)
-        return attached.run(command, limits, outputs, fail_if)
+        return attached.run(command, limits, to, fail_if)
     refuse_command_options(steps, trace, whole=whole, ladder=ladder)
-    return attached.finish(_report(recipe, data, setup, more, quick=quick), outputs, fail_if)
+    if schedule:
+        return whole_schedule.run(recipe, data, setup, more, (quick, fail_if), to)
+    return attached.finish(_report(recipe, data, setup, more, quick=quick), to, fail_if)
 
 
 def _report(recipe: str, data: str | None, setup: Setup, more: More, *, quick: bool) -> "Report":
@@ -126,7 +123,7 @@ def _report(recipe: str, data: str | None, setup: Setup, more: More, *, quick: b
             setup.device,
             setup.seconds or attached.budget(quick),
             model=setup.model,
-            **asdict(more),
+            **more.of_job(),
         )
         return job.run(work, advance)
 

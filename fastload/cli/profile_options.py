@@ -182,9 +182,14 @@ class More:
     cold: bool
     verify: bool
     cuts: bool
+    schedule: bool = False
 
     def __bool__(self) -> bool:
-        return self.sweep or self.cold or self.verify or self.cuts
+        return any(vars(self).values())
+
+    def of_job(self) -> dict[str, bool]:
+        """All but the schedule, which is a profile of its own."""
+        return {name: value for name, value in vars(self).items() if name != "schedule"}
 
 
 def check_together(setup: Setup, data: str | None, more: More, *, command: bool) -> None:
@@ -202,7 +207,8 @@ def check_together(setup: Setup, data: str | None, more: More, *, command: bool)
         raise UsageError("profile: --data and a command exclude each other; give one")
     if command and more:
         raise UsageError(
-            "profile: --sweep, --cold, --verify and --cuts need a recipe and --data, not a command"
+            "profile: --sweep, --cold, --verify, --cuts and --schedule need a recipe and --data, "
+            "not a command"
         )
 
 

@@ -1,7 +1,6 @@
 """`fastload profile --schedule`: every size of a recipe's schedule."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 
 from rich.text import Text
 
@@ -10,7 +9,7 @@ from fastload.cli.profile_options import More, Setup
 from fastload.errors import UsageError
 
 # Options of fastload profile that say nothing of a schedule
-OTHERS = ("--quick", "--fail-if", "--steps", "--whole", "--trace", "--ladder", "a command")
+OTHERS = ("--quick", "--fail-if")
 
 
 def run(
@@ -23,7 +22,7 @@ def run(
 ) -> None:
     """Measure and print. others: values of OTHERS. Raises FastloadError."""
     named = dict(zip(OTHERS, others, strict=True))
-    named |= {f"--{name}": value for name, value in asdict(more).items()}
+    named |= {f"--{name}": value for name, value in more.of_job().items()}
     named |= {"--device": setup.device != "cpu", "--backend all": setup.backend == "all"}
     _check(data, [option for option, value in named.items() if value])
     from fastload import recipes  # imports torch, which usage errors need not wait for
