@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from fastload.metrics import METRICS
+from fastload.metrics.names import METRICS
 
 BEGIN, END = "<!-- metrics -->\n", "<!-- /metrics -->\n"
 COLUMNS = ("name", "kind", "unit", "own label", "what it is")

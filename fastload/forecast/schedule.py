@@ -15,7 +15,7 @@ from fastload.forecast import model, words
 from fastload.forecast.bands import Range
 from fastload.forecast.findings import Forecast
 from fastload.forecast.lines import headline, sources
-from fastload.forecast.run import WORDS, Run
+from fastload.forecast.run import CPU, READ, STEP, WORDS, Run
 from fastload.spec import Json
 
 EACH_S = 10.0  # s of measuring for each size, where the user did not say
@@ -102,7 +102,7 @@ def moves(found: Forecast) -> tuple[Move, ...]:
 
 def _seconds(run: Run, limit: str, epoch: int) -> float:
     """Per image, of what a limit is named after."""
-    return {"step": run.step, "cpu": run.loader, "read": run.read}[limit].at(epoch).value
+    return {STEP: run.step, CPU: run.loader, READ: run.read}[limit].at(epoch).value
 
 
 def moved(found: Forecast) -> list[str]:
@@ -118,17 +118,18 @@ def moved(found: Forecast) -> list[str]:
     ]
 
 
-COLUMNS = ("px", "epochs", "loader", "step", "training", "limited by", "waiting", "time",
+COLUMNS = ("px", "epochs", "loader", "step", "training", "limit", "waiting", "time",
            "if held throughout")  # fmt: skip
+SHORT = {STEP: "step", CPU: "CPU", READ: "reading"}
 
 
 def rows(found: Forecast) -> list[tuple[str, ...]]:
     """Size by size. Rates are images/s."""
     return [
         (
-            str(one.size), str(one.epochs), words.range_of(one.loader), words.range_of(one.step),
-            words.number(one.training.value), WORDS[one.limit], words.share(one.waits),
-            words.time(one.seconds), words.times(one.held),
+            str(one.size), str(one.epochs), words.number(one.loader.value),
+            words.number(one.step.value), words.number(one.training.value), SHORT[one.limit],
+            words.share(one.waits), words.time(one.seconds), words.time(one.held.value),
         )
         for one in at_sizes(found)
     ]  # fmt: skip
@@ -136,7 +137,9 @@ def rows(found: Forecast) -> list[tuple[str, ...]]:
 
 def lines(found: Forecast, file: str | None) -> tuple[list[str], list[str]]:
     """What stands above and below the table. file: that has the rates now."""
-    batch = f"batches of {found.batch_size}; rates are images/s"
+    one = at_sizes(found)[-1].loader
+    off = f"{one.low / one.value:.2f} to {one.high / one.value:.2f} times that in another run"
+    batch = f"rates are images/s in batches of {found.batch_size}; the loader's may be {off}"
     after = ["where the rates come from", *(f"  {text}" for text in sources(found))]
     after += ["extrapolated", *(f"  {text}" for text in found.extrapolated)]
     after.append(f"not included: {'; '.join(found.left_out)}")

@@ -11,12 +11,11 @@ from fastload.metrics.by_tensorboard import tensorboard
 from fastload.metrics.by_wandb import wandb
 from fastload.metrics.exporter import Exporter
 from fastload.metrics.following import Progress, progress
-from fastload.metrics.names import METRICS, Metric
+from fastload.metrics.names import Metric
 from fastload.metrics.periodic import callback
 from fastload.metrics.reading import Value
 
 __all__ = [
-    "METRICS",
     "Exporter",
     "Metric",
     "Progress",

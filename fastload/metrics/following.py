@@ -1,6 +1,7 @@
 """A loader's run beside its plan. Exporters read it as they read the loader's counters."""
 
 import os
+import threading
 import time
 import weakref
 from typing import Any
@@ -26,13 +27,15 @@ class Progress:
         self._steps, self._pace = steps(loader), Pace(plan)
         counts = loader._meter.as_dict()
         self._begun = counts["batches"], counts["elapsed_s"], time.perf_counter()
+        self._lock = threading.Lock()  # exporters look from threads of their own
 
     def standing(self) -> Standing | None:
         """Where the run is now; None before its first batch."""
         loader = self._loader()
-        if loader is not None:
-            self._look(loader)
-        return self._pace.standing()
+        with self._lock:
+            if loader is not None:
+                self._look(loader)
+            return self._pace.standing()
 
     def _look(self, loader: DataLoader[Any]) -> None:
         progress, counts = loader._progress, loader._meter.as_dict()

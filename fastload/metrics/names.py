@@ -28,7 +28,7 @@ class Metric:
             things.
 
     Example:
-        >>> from fastload.metrics import METRICS
+        >>> from fastload.metrics.names import METRICS
         >>> METRICS[0].name, METRICS[0].unit
         ('fastload_images_total', '{image}')
     """

@@ -4,8 +4,7 @@ import json
 import re
 
 from benchmarks.pages import metrics as pages
-from fastload.metrics import METRICS
-from fastload.metrics.names import COUNTER, GAUGE
+from fastload.metrics.names import COUNTER, GAUGE, METRICS
 from tests.conftest import TREE, needs_checkout
 
 pytestmark = needs_checkout

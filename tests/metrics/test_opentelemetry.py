@@ -7,8 +7,7 @@ import threading
 import pytest
 
 from fastload import metrics
-from fastload.metrics import METRICS
-from fastload.metrics.names import COUNTER
+from fastload.metrics.names import COUNTER, METRICS
 from tests.metrics.names import ALWAYS
 
 pytest.importorskip("opentelemetry.exporter.otlp.proto.http.metric_exporter")
