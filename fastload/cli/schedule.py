@@ -1,5 +1,6 @@
 """`fastload profile --schedule`: every size of a recipe's schedule."""
 
+import shlex
 from collections.abc import Sequence
 
 from rich.text import Text
@@ -34,7 +35,7 @@ def run(
     asked = job.Job(
         loaded, data or "", assume=setup.assume, step_rate=setup.step_rate, model=setup.model,
         backend=setup.backend, workers=setup.workers, batch_size=setup.batch_size,
-        seconds=seconds, command=f"fastload profile --schedule --recipe {recipe} --data {data}",
+        seconds=seconds, command=_command(recipe, data or "", setup),
     )  # fmt: skip
     with output.progress("profiling", None, "runs") as advance:
         found = schedule.measure(asked, advance)
@@ -47,6 +48,15 @@ def run(
         Text.assemble((first, "bold"), "\n", "\n".join(above)), "",
         output.table(schedule.COLUMNS, schedule.rows(found)), "", Text("\n".join(below)),
     )  # fmt: skip
+
+
+def _command(recipe: str, data: str, setup: Setup) -> str:
+    """The command line that asks for the same again."""
+    words = ["fastload", "profile", "--schedule", "--recipe", recipe, "--data", data]
+    for name, value in vars(setup).items():
+        if name != "device" and value not in (None, "auto"):
+            words += [f"--{name.replace('_', '-')}", str(value)]
+    return shlex.join(words)
 
 
 def _check(data: str | None, asked: Sequence[str]) -> None:

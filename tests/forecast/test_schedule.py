@@ -8,6 +8,8 @@ import typer
 from typer.testing import CliRunner
 
 from fastload.cli import plan, profile
+from fastload.cli import schedule as cli_schedule
+from fastload.cli.profile_options import Setup
 from fastload.errors import UsageError
 from fastload.forecast import document, job, kept, schedule
 from fastload.forecast.bands import Range
@@ -145,6 +147,14 @@ def test_options_that_do_not_go_together(verb, arguments, text):
     error = run(verb, *arguments).exception
     assert isinstance(error, UsageError)
     assert str(error) == text
+
+
+def test_the_command_asks_for_the_same():
+    setup = Setup("auto", 2, None, 300.0, None, "cpu", 20.0, None)
+    assert cli_schedule._command("hot", "my data", setup) == (
+        "fastload profile --schedule --recipe hot --data 'my data' --workers 2 --step-rate 300.0 "
+        "--seconds 20.0"
+    )
 
 
 @pytest.mark.long

@@ -78,7 +78,8 @@ def test_an_offline_run_of_wandb_holds_the_values(make, tmp_path, monkeypatch):
     for name in ("WANDB_DIR", "WANDB_CACHE_DIR", "WANDB_CONFIG_DIR", "WANDB_DATA_DIR"):
         monkeypatch.setenv(name, str(tmp_path))
     loader = make()
-    run = wandb.init(project="p", mode="offline", dir=str(tmp_path))
+    quiet = wandb.Settings(console="off", silent=True)
+    run = wandb.init(project="p", mode="offline", dir=str(tmp_path), settings=quiet)
     with metrics.wandb({"train": loader}, every=3600):
         for _ in loader:
             pass
