@@ -96,7 +96,7 @@ class Readings:
 
 def readings(where: str, loaders: Loaders) -> Readings:
     """Raises UsageError for what is no loader of fastload's."""
-    named = loaders if isinstance(loaders, Mapping) else {None: loaders}
+    named: Mapping[Any, Any] = loaders if isinstance(loaders, Mapping) else {None: loaders}
     if not named:
         raise UsageError(f"{where}: got no loader, want one, or a dict of loaders by name")
     for loader in named.values():
