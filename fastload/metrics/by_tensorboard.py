@@ -1,7 +1,7 @@
 """Values as TensorBoard's scalars."""
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fastload.metrics.exporter import Exporter, needed
 from fastload.metrics.periodic import Periodic, checked
@@ -38,8 +38,10 @@ def tensorboard(
     reading = readings(WHERE, loaders)
     checked(WHERE, every)
     made = needed("tensorboard", "torch.utils.tensorboard")
+    writer: Any = to
     own = isinstance(to, (str, os.PathLike))
-    writer = made.SummaryWriter(os.fspath(to)) if own else to
+    if own:
+        writer = made.SummaryWriter(str(to))
 
     def take(values: list[Value]) -> None:
         for one in values:
