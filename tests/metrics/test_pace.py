@@ -3,6 +3,7 @@
 import json
 import math
 
+import numpy as np
 import pytest
 import torch
 
@@ -71,6 +72,22 @@ def test_a_run_that_varies_has_a_wider_interval_and_holds_the_truth():
     narrow, wide = after(6, 1.2), after(6, 1.2, jitter=0.3)
     assert wide.left.high - wide.left.low > 3 * (narrow.left.high - narrow.left.low)
     assert wide.left.low < 480 < wide.left.high
+
+
+def test_the_interval_holds_what_is_left_in_nine_of_ten_runs():
+    """Of runs whose pace drifts, and jumps from window to window."""
+    rng, held = np.random.default_rng(0), 0
+    for _ in range(100):
+        drift = np.cumsum(rng.normal(0, 0.01, 80))
+        ratios = 1.3 * np.exp(drift + rng.normal(0, 0.1, 80))
+        tenths = np.repeat([one.seconds.value / 10 for one in PLAN.epochs], 10) * ratios
+        run = pace.Pace(PLAN)
+        run.see(0, 0.0, 0.0, 0.0)
+        for tenth, seconds in enumerate(np.cumsum(tenths[:60])):
+            run.see(tenth // 10, (tenth % 10 + 1) / 10, seconds, seconds)
+        left = run.standing().left
+        held += left.low <= tenths[60:].sum() <= left.high
+    assert held >= 90
 
 
 def test_pauses_between_epochs_count_for_time_and_cost():
