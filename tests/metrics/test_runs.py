@@ -10,6 +10,7 @@ import pytest
 from fastload import metrics
 from fastload.errors import MetricsError
 from tests.metrics.names import ALWAYS
+from tests.waiting import until
 
 BLOCK, FULL, LAST = 32768, 1, 4  # of LevelDB's log
 
@@ -86,14 +87,19 @@ def test_an_offline_run_of_wandb_holds_the_values(make, tmp_path, monkeypatch):
     run.log({"loss": 0.5})
     run.finish()
     (path,) = tmp_path.rglob("*.wandb")
+    assert until(lambda: rows_with("loss", path))  # a process of its own writes the file
+    (row,) = rows_with("loss", path)
+    assert row["_step"] == 0
+    assert row["fastload_images_total/train/rank0"] == 40
+    assert {key.partition("/")[0] for key in row} >= ALWAYS
+
+
+def rows_with(name, path):
     rows = [
         {item.key or "/".join(item.nested_key): json.loads(item.value_json) for item in row}
         for row in histories(path)
     ]
-    (row,) = [row for row in rows if "loss" in row]
-    assert row["_step"] == 0
-    assert row["fastload_images_total/train/rank0"] == 40
-    assert {key.partition("/")[0] for key in row} >= ALWAYS
+    return [row for row in rows if name in row]
 
 
 def histories(path):
