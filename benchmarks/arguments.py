@@ -44,6 +44,9 @@ def add_on_cpu(verbs: "Verbs", measuring: Parser) -> None:
             help="what the loader takes from the training process: CPU time of Python's threads",
         )
     )
+    verbs.add_parser(
+        "exporting", parents=[measuring], help="what exporters of metrics take from a training"
+    ).set_defaults(run=runs.run_exporting)
     add_beside(
         verbs.add_parser(
             "beside",

@@ -59,6 +59,7 @@ def _add_catalogues(verbs: "Verbs") -> None:
         ("gallery", page_runs.run_gallery, "docs/gallery.md and its picture of every op"),
         ("decoding", page_runs.run_decoding, "the picture of docs/how-decoding-works.md"),
         ("planning", page_runs.run_planning, "the published runs of docs/planning.md"),
+        ("metrics", page_runs.run_metrics, "the names of docs/metrics.md and its dashboard"),
     ):
         listed = verbs.add_parser(name, help=f"write {what}")
         listed.set_defaults(run=run, docs=Path("docs"))

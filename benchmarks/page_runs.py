@@ -45,3 +45,10 @@ def run_planning(given: argparse.Namespace) -> None:
     from benchmarks.pages import planning
 
     print(planning.write(given.docs))
+
+
+def run_metrics(given: argparse.Namespace) -> None:
+    from benchmarks.pages import metrics
+
+    for path in metrics.write(given.docs):
+        print(path)

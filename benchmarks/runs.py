@@ -159,6 +159,13 @@ def run_overhead(given: argparse.Namespace) -> None:
         show(overhead.run(Path(scratch), settings, advance), given)
 
 
+def run_exporting(given: argparse.Namespace) -> None:
+    from benchmarks.loaders import exporting
+
+    with progress("exporting", len(exporting.EVERY) * given.repetitions, "runs") as advance:
+        show(exporting.run(given.repetitions, advance), given)
+
+
 def run_beside(given: argparse.Namespace) -> None:
     from benchmarks.loaders import beside  # needs torchvision
 

@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fastload import image, progressive, transforms
+    from fastload import image, metrics, progressive, transforms
     from fastload.cli.diagnosis import doctor
     from fastload.dataset import Dataset
     from fastload.errors import (
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         FallbackWarning,
         FastloadError,
         HostMemoryError,
+        MetricsError,
         ObjectChangedError,
         OpError,
         PipelineError,
@@ -61,6 +62,7 @@ __all__ = [
     "FallbackWarning",
     "FastloadError",
     "HostMemoryError",
+    "MetricsError",
     "ObjectChangedError",
     "OpError",
     "PipelineError",
@@ -77,6 +79,7 @@ __all__ = [
     "doctor",
     "from_huggingface",
     "image",
+    "metrics",
     "mix",
     "open",
     "profile",
@@ -106,7 +109,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("image", "progressive", "transforms"):
+    if name in ("image", "metrics", "progressive", "transforms"):
         return importlib.import_module(f"fastload.{name}")
     if name not in __all__:
         from fastload.errors import unknown_name

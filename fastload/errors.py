@@ -228,6 +228,10 @@ class ConversionError(FastloadError, RuntimeError):
     """A conversion cannot start or go on; nothing stands under the final name."""
 
 
+class MetricsError(FastloadError, RuntimeError):
+    """Metrics cannot be exported: what that needs is not installed, or its port is taken."""
+
+
 class UsageError(FastloadError, ValueError):
     """An argument of a fastload function or command makes no sense."""
 

@@ -12,6 +12,9 @@ import numpy as np
 
 RESAMPLES = 10_000  # of the bootstrap
 SEED = 0  # the same numbers give the same interval
+# Two-sided 90 % quantiles of Student's t by degrees of freedom (any table of it)
+QUANTILES = ((1, 6.31), (2, 2.92), (3, 2.35), (4, 2.13), (6, 1.94), (10, 1.81), (20, 1.72))
+NORMAL = 1.64
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,13 @@ def rate(
         done += step()
         if time.perf_counter() - start >= seconds:
             return done / (settle() - start)
+
+
+def quantile(freedom: int) -> float:
+    """Half the width of a 90 % interval, in standard deviations that are known by so many degrees
+    of freedom.
+    """
+    return next((t for most, t in QUANTILES if freedom <= most), NORMAL)
 
 
 def ratio(a: Sample, b: Sample) -> Interval:

@@ -223,6 +223,13 @@ TOPICS = (
         "examples.",
     ),
     Topic(
+        "Metrics", "MetricsError", ("metrics/",),
+        "The tool that metrics go to is not installed, or its port is taken; or an argument is no "
+        "loader of fastload's.",
+        "Install what the text names, or give another port. [metrics.md](metrics.md) has each "
+        "tool.",
+    ),
+    Topic(
         "Forecasts", "UsageError", ("forecast/", "cli/plan"),
         "Options of `fastload plan` exclude each other, or a file of machines is not as it should "
         "be.",

@@ -39,6 +39,7 @@ def plan(
     gpus: o.Gpus = 1,
     price: o.Price = None,
     target: o.Target = None,
+    rates: o.Rates = None,
     compare: o.Compare = None,
     backend: o.Backend = "auto",
     workers: o.Workers = None,
@@ -52,12 +53,14 @@ def plan(
     given: dict[str, Any] = {
         "recipe": recipe, "data": data, "epochs": epochs, "images": images, "machine": machine,
         "assume": assume, "step_rate": step_rate, "cpu_step": cpu_step, "gpus": gpus,
-        "price": price, "target": target, "compare": compare, "backend": backend,
+        "price": price, "target": target, "rates": rates, "compare": compare, "backend": backend,
         "workers": workers, "batch_size": batch_size, "seconds": seconds, "model": model,
     }  # fmt: skip
     o.check(given)
     outputs = attached.Outputs(json_to, html, verb="plan")
-    if data is None:
+    if rates is not None:
+        o.check_rates(given)
+    elif data is None:
         raise UsageError(
             "plan: no data set given; give --data DIR, or run fastload demo, which makes one"
         )
@@ -67,7 +70,7 @@ def plan(
 def _forecast(given: dict[str, Any]) -> "Forecast":
     """Raises FastloadError."""
     from fastload import recipes  # imports torch, which usage errors need not wait for
-    from fastload.forecast import compare, job, machines, published
+    from fastload.forecast import compare, job, kept, machines, published
 
     price = None if given["price"] is None else machines.price(given["price"])
     recipe, where = recipes.load(given["recipe"]), None
@@ -82,9 +85,15 @@ def _forecast(given: dict[str, Any]) -> "Forecast":
     taken = ("images", "assume", "step_rate", "cpu_step", "gpus", "target", "backend", "workers",
              "batch_size", "seconds", "model")  # fmt: skip
     asked = job.Job(
-        recipe, given["data"], machine=where, price=price,
+        recipe, given["data"] or "", machine=where, price=price,
         command=o.command(given, DEFAULTS), **{name: given[name] for name in taken},
     )  # fmt: skip
+    if given["rates"] is not None:
+        found = kept.forecast(kept.load(given["rates"]), asked)
+        bench = job.Bench(asked, lambda: None)
+        return (
+            compare.compare(given["compare"], found, bench, others) if given["compare"] else found
+        )
     with output.progress("measuring", None, "runs") as advance:
         found, bench = job.run(asked, advance), job.Bench(asked, advance)
         return (

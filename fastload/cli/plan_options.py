@@ -14,6 +14,7 @@ from fastload.errors import UsageError, mistyped
 # Whole numbers, and the least that makes sense
 LEAST = {"epochs": 1, "images": 1, "gpus": 1, "workers": 0, "batch_size": 1}
 KINDS = ("recipes", "machines", "backends", "workers", "sizes", "formats")
+COMPUTED = ("machines", "sizes")  # that need no further measuring
 Recipe = Annotated[
     str,
     typer.Option(
@@ -62,6 +63,14 @@ Compare = Annotated[
         autocompletion=words(lambda: KINDS),
     ),
 ]  # fmt: skip
+Rates = Annotated[
+    str | None,
+    typer.Option(
+        "--rates",
+        metavar="FILE.json",
+        help="Measure nothing: take rates of an earlier plan, or of profile --schedule.",
+    ),
+]
 Backend = Annotated[
     str,
     typer.Option(
@@ -144,6 +153,26 @@ def _together(given: Mapping[str, Any]) -> None:
         raise UsageError(
             f"plan: --model {given['model']} is for a step that runs here, and its rate is given; "
             "leave one out"
+        )
+
+
+def check_rates(given: Mapping[str, Any]) -> None:
+    """Raises UsageError for options that need measuring, where rates are given."""
+    measuring = {
+        name: given[name] is not None for name in ("data", "workers", "batch_size", "model")
+    }
+    measuring["cpu_step"] = given["cpu_step"]
+    named = [name for name, there in measuring.items() if there]
+    if named:
+        option = named[0].replace("_", "-")
+        raise UsageError(
+            f"plan: --rates {given['rates']} has what was measured, and --{option} is for "
+            "measuring; leave one out"
+        )
+    if given["compare"] not in (None, *COMPUTED):
+        raise UsageError(
+            f"plan: --compare {given['compare']} has to measure, and --rates measures nothing; "
+            f"leave one out, or compare {' or '.join(COMPUTED)}"
         )
 
 

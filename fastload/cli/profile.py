@@ -1,12 +1,12 @@
 """`fastload profile`: what limits training on this machine, and what would help."""
 
 import os
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import typer
 
 from fastload.cli import attached, output
+from fastload.cli import schedule as whole_schedule
 from fastload.cli.profile_options import (
     Assume,
     Backend,
@@ -24,6 +24,7 @@ from fastload.cli.profile_options import (
     More,
     Quick,
     Recipe,
+    Schedule,
     Seconds,
     Setup,
     StepRate,
@@ -75,6 +76,7 @@ def profile(
     verify: Verify = False,
     cuts: Cuts = False,
     compare: Compare = None,
+    schedule: Schedule = False,
     model: Model = None,
     ladder: Ladder = False,
     command: Command = None,
@@ -82,17 +84,17 @@ def profile(
     """Compare two reports, profile a command, or profile a recipe on a folder."""
     setup = Setup(backend, workers, batch_size, step_rate, assume, device, seconds, model)
     setup.check(fail_if)
-    outputs, more = attached.Outputs(json_to, html, trace), More(sweep, cold, verify, cuts)
+    to, more = attached.Outputs(json_to, html, trace), More(sweep, cold, verify, cuts, schedule)
     if compare:
-        attached.compare(compare, json_to, alone=not (command or data or html))
-        return
+        return attached.compare(compare, json_to, alone=not (command or data or html))
     data, command = _source(data, command, setup, more)
     if command:
         limits = attached.limits(steps, seconds, whole=whole, quick=quick, ladder=ladder)
-        attached.run(command, limits, outputs, fail_if)
-        return
+        return attached.run(command, limits, to, fail_if)
     refuse_command_options(steps, trace, whole=whole, ladder=ladder)
-    attached.finish(_report(recipe, data, setup, more, quick=quick), outputs, fail_if)
+    if schedule:
+        return whole_schedule.run(recipe, data, setup, more, (quick, fail_if), to)
+    return attached.finish(_report(recipe, data, setup, more, quick=quick), to, fail_if)
 
 
 def _report(recipe: str, data: str | None, setup: Setup, more: More, *, quick: bool) -> "Report":
@@ -121,7 +123,7 @@ def _report(recipe: str, data: str | None, setup: Setup, more: More, *, quick: b
             setup.device,
             setup.seconds or attached.budget(quick),
             model=setup.model,
-            **asdict(more),
+            **more.of_job(),
         )
         return job.run(work, advance)
 

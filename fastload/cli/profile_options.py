@@ -97,6 +97,13 @@ Cuts = Annotated[
         "--cuts", help="Also measure the loader cut off after each stage; --cold: cold too."
     ),
 ]
+Schedule = Annotated[
+    bool,
+    typer.Option(
+        "--schedule",
+        help="Measure every size of the recipe's schedule: where the bottleneck moves.",
+    ),
+]
 Model = Annotated[
     str | None,
     typer.Option("--model", metavar="NAME", help="Model of a real step, in place of the recipe's."),
@@ -175,9 +182,14 @@ class More:
     cold: bool
     verify: bool
     cuts: bool
+    schedule: bool = False
 
     def __bool__(self) -> bool:
-        return self.sweep or self.cold or self.verify or self.cuts
+        return any(vars(self).values())
+
+    def of_job(self) -> dict[str, bool]:
+        """All but the schedule, which is a profile of its own."""
+        return {name: value for name, value in vars(self).items() if name != "schedule"}
 
 
 def check_together(setup: Setup, data: str | None, more: More, *, command: bool) -> None:
@@ -195,7 +207,8 @@ def check_together(setup: Setup, data: str | None, more: More, *, command: bool)
         raise UsageError("profile: --data and a command exclude each other; give one")
     if command and more:
         raise UsageError(
-            "profile: --sweep, --cold, --verify and --cuts need a recipe and --data, not a command"
+            "profile: --sweep, --cold, --verify, --cuts and --schedule need a recipe and --data, "
+            "not a command"
         )
 
 

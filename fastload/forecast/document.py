@@ -72,6 +72,7 @@ def _measured(found: Forecast) -> Json:
         "workers": measured.workers,
         "cores": measured.cores,
         "batch_size": found.batch_size,
+        "data_images": found.data_images,
         "loader_img_per_s": _rates(measured.loader),
         "one_worker_img_per_s": list(measured.one_core.values) if measured.one_core else None,
         "step_img_per_s": _rates(measured.step),

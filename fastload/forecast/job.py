@@ -50,6 +50,7 @@ class Job:
     workers: int | None = None
     batch_size: int | None = None
     seconds: float = 40.0  # of measuring
+    most: int = sizes.MOST  # sizes of the recipe that are measured
     command: str = ""  # that asks for this forecast again
 
     @property
@@ -114,9 +115,9 @@ class Bench:
         *,
         seconds: float,
         workers: int | None = None,
-        most: int = sizes.MOST,
+        most: int | None = None,
     ) -> Measured:
-        """Rates with that recipe. most: sizes that are measured."""
+        """Rates with that recipe. most: sizes that are measured; None: the job's."""
         pipeline = self.pipeline(recipe)
         workers = self.workers if workers is None else workers
 
@@ -129,7 +130,7 @@ class Bench:
             device = "cpu" if self.job.cpu_step else "cuda"
             classes = profiling.classes(pipeline)
             step = RecipeStep(recipe, classes, device, self.job.model)
-        picked = sorted(sizes.chosen(recipe.size_per_epoch(), most))
+        picked = sorted(sizes.chosen(recipe.size_per_epoch(), most or self.job.most))
         return measuring.measure(make, picked, step, workers, usable_cores(), seconds, self.on_done)
 
     def backend(self, recipe: Recipe) -> str:

@@ -11,6 +11,7 @@ from fastload.forecast.run import OVERLAP, WORDS
 
 ALIKE = 0.01  # a share of the images that makes no other data set
 SAME = 0.001  # share of the time that is no change
+FEW = 4  # sizes that are all named
 MOST = 12  # stretches of the schedule that are shown
 
 
@@ -117,9 +118,12 @@ def lines(found: Forecast) -> list[str]:
 
 def sources(found: Forecast) -> tuple[str, ...]:
     measured = found.measured
-    sizes = ", ".join(
+    rates = [
         f"{sample.median:,.0f} images/s at {size} px" for size, sample in measured.loader.items()
-    )
+    ]
+    sizes = ", ".join(rates)
+    if len(rates) > FEW:
+        sizes = f"{rates[0]} to {rates[-1]}, {len(rates)} sizes"
     where = f"{found.backend}, {measured.workers} workers, {found.facts['cpu']}"
     return (f"loader: {sizes}; measured here with {where}", f"step: {found.step_said}")
 

@@ -5,13 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from fastload.forecast.bands import Band
-from fastload.measure import Sample
+from fastload.measure import Sample, quantile
 from fastload.spec import Floats
 
 LEAST = 0.02  # of the estimate: half the width of the narrowest interval
-# Two-sided 90 % quantiles of Student's t by degrees of freedom (any table of it)
-QUANTILES = ((1, 6.31), (2, 2.92), (3, 2.35), (4, 2.13), (6, 1.94), (10, 1.81), (20, 1.72))
-NORMAL = 1.64
 
 
 def spread(samples: Iterable[Sample]) -> float:
@@ -28,8 +25,7 @@ def spread(samples: Iterable[Sample]) -> float:
         count = max(count, len(values))
     if freedom < 1:
         return LEAST
-    quantile = next((t for most, t in QUANTILES if freedom <= most), NORMAL)
-    return max(LEAST, quantile * float(np.sqrt(deviations / freedom * (1 + 1 / count))))
+    return max(LEAST, quantile(freedom) * float(np.sqrt(deviations / freedom * (1 + 1 / count))))
 
 
 def per_image(measured: Mapping[int, Sample], sizes: Sequence[int]) -> Band:

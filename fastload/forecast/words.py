@@ -1,21 +1,10 @@
 """How numbers of a forecast are written."""
 
 from fastload.forecast.bands import Range
+from fastload.metrics import words
+from fastload.metrics.words import HOUR, number, time
 
-MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
-# Seconds of each, its name, and from how many seconds on the next one is taken
-UNITS = (
-    (1.0, "s", 2 * MINUTE),
-    (MINUTE, "min", 2 * HOUR),
-    (HOUR, "h", 3 * DAY),
-    (DAY, "days", float("inf")),
-)
-
-
-def time(seconds: float) -> str:
-    """In the unit in which it has one to three digits."""
-    unit, name = _unit(seconds)
-    return f"{number(seconds / unit)} {name}"
+__all__ = ["HOUR", "number", "time"]
 
 
 def times(seconds: Range) -> str:
@@ -25,18 +14,7 @@ def times(seconds: Range) -> str:
 
 def between(seconds: Range) -> str:
     """From the least to the most."""
-    (unit, low), (_, high) = _unit(seconds.low), _unit(seconds.high)
-    first = number(seconds.low / unit) if low == high else time(seconds.low)
-    return f"{first} to {time(seconds.high)}"
-
-
-def _unit(seconds: float) -> tuple[float, str]:
-    return next((unit, name) for unit, name, most in UNITS if seconds < most)
-
-
-def number(value: float) -> str:
-    """With three digits that count, or all of the integer's."""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+    return words.between(seconds.low, seconds.high)
 
 
 def range_of(value: Range) -> str:

@@ -5,6 +5,7 @@ moves.
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from fastload.profiler.pacing import Paced
 from fastload.profiler.verdict import OK_BELOW
 
 FEWEST = 2  # batches after an epoch's first, from which it has a line
@@ -45,10 +46,12 @@ class Stretch:
 
 
 class Lines:
-    """every: s between lines, 0: none at all; say: takes a line."""
+    """every: s between lines, 0: none at all; say: takes a line; paced: the plan, if any."""
 
-    def __init__(self, every: float, say: Callable[[str], object]) -> None:
-        self.every, self.say = every, say
+    def __init__(
+        self, every: float, say: Callable[[str], object], paced: Paced | None = None
+    ) -> None:
+        self.every, self.say, self.paced = every, say, paced
         self._recent, self._epoch = Stretch(), Stretch()
         self._epochs = 0
         self._before: float | None = None  # share of waiting in the last epoch that counted
@@ -58,12 +61,17 @@ class Lines:
         """A batch was waited for from start to end, s."""
         self._recent.add(start, end)
         self._epoch.add(start, end)
+        if self.paced is not None:
+            self.paced.batch(start, end)
         if self.every and self._recent.lasts(end) >= self.every:
             self.say(f"fastload: {self._recent.says(end)}")
+            self.of_plan()
             self._recent = Stretch(end)
 
     def epoch(self, now: float) -> None:
         """An epoch has ended."""
+        if self.paced is not None:
+            self.paced.epoch(now)
         done = self._epoch
         self._epochs += 1
         self._recent, self._epoch = Stretch(), Stretch()
@@ -81,6 +89,12 @@ class Lines:
             )
             said = f"{100 * share:.0f} % of the time, {100 * before:.0f} % in the epoch before"
             self.say(f"fastload: the bottleneck has moved: {what} ({said})")
+
+    def of_plan(self) -> None:
+        """The plan's line, where there is a plan."""
+        standing = None if self.paced is None else self.paced.standing()
+        if self.every and standing is not None:
+            self.say(f"fastload: plan: {standing}")
 
 
 def moved(before: float, now: float) -> bool:

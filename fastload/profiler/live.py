@@ -2,6 +2,7 @@
 end.
 """
 
+import os
 import sys
 import tempfile
 import time
@@ -11,9 +12,11 @@ from types import TracebackType
 from fastload.attach import hooks
 from fastload.attach.recorder import Recorder
 from fastload.errors import UsageError
+from fastload.metrics.pace import Standing
 from fastload.profiler import inplace, logs
 from fastload.profiler.advice import advice
 from fastload.profiler.lines import Lines
+from fastload.profiler.pacing import Paced
 from fastload.profiler.report import Report
 from fastload.profiler.verdict import OPEN
 
@@ -34,9 +37,11 @@ class Watch:
         every: s between lines; 0: no lines. Each epoch has one too, and one more where the
             bottleneck has moved.
         say: Takes a line.
+        plan: The file that `fastload plan --json FILE` has written. Lines tell the time left and
+            the cost so far then.
 
     Raises:
-        UsageError: `loader` cannot be iterated, or `every` is negative.
+        UsageError: `loader` cannot be iterated, `every` is negative, or `plan` is no forecast.
 
     Example:
         >>> from fastload.profiler import Watch
@@ -48,7 +53,12 @@ class Watch:
     """
 
     def __init__(
-        self, loader: Iterable[object], *, every: float = 10.0, say: Callable[[str], object] = _say
+        self,
+        loader: Iterable[object],
+        *,
+        every: float = 10.0,
+        say: Callable[[str], object] = _say,
+        plan: str | os.PathLike[str] | None = None,
     ) -> None:
         if not hasattr(loader, "__iter__"):
             raise UsageError(
@@ -57,7 +67,8 @@ class Watch:
         if not every >= 0:  # NaN is not either
             raise UsageError(f"watch: every is {every!r}, want 0 (no lines) or s between lines")
         self.loader, self.every, self.say = loader, every, say
-        self._lines = Lines(every, say)
+        self._paced = None if plan is None else Paced(loader, plan)
+        self._lines = Lines(every, say, self._paced)
         self._report: Report | None = None
         self._why = (
             "watch: nothing was seen yet; use it as `with fastload.watch(loader):` around the loop"
@@ -72,6 +83,11 @@ class Watch:
         if self._report is None:
             raise UsageError(self._why)
         return self._report
+
+    @property
+    def standing(self) -> Standing | None:
+        """How far the run is beside its plan; None without one, and before the first batch."""
+        return None if self._paced is None else self._paced.standing()
 
     def __str__(self) -> str:
         return self._why if self._report is None else str(self._report)
@@ -111,6 +127,7 @@ class Watch:
             self.say(f"fastload: {first}")
             if self._report.verdict.label == OPEN:
                 self.say(f"fastload: {more[1].strip()} {advice(self._report)}")
+        self._lines.of_plan()
 
     def __iter__(self) -> Iterator[object]:
         """The loader's batches, timed; needed only for loaders that are neither PyTorch's nor
@@ -144,7 +161,11 @@ class Watch:
 
 
 def watch(
-    loader: Iterable[object], *, every: float = 10.0, say: Callable[[str], object] = _say
+    loader: Iterable[object],
+    *,
+    every: float = 10.0,
+    say: Callable[[str], object] = _say,
+    plan: str | os.PathLike[str] | None = None,
 ) -> Watch:
     """Profile a loop while it trains: a context around it.
 
@@ -154,12 +175,14 @@ def watch(
         every: s between lines; 0: no lines. Each epoch has one too, and one more where the
             bottleneck has moved.
         say: Takes a line.
+        plan: The file that `fastload plan --json FILE` has written. Lines tell the time left and
+            the cost so far then.
 
     Returns:
         The context, which has the report when it is left; see Watch.
 
     Raises:
-        UsageError: `loader` cannot be iterated, or `every` is negative.
+        UsageError: `loader` cannot be iterated, `every` is negative, or `plan` is no forecast.
 
     Example:
         >>> import fastload
@@ -171,4 +194,4 @@ def watch(
         ...         pass  # the training step
         >>> text = str(seen)  # the report
     """
-    return Watch(loader, every=every, say=say)
+    return Watch(loader, every=every, say=say, plan=plan)

@@ -40,6 +40,7 @@ RUNNING = [
         DOCS / "progressive.md",
         DOCS / "buckets.md",
         DOCS / "images.md",
+        DOCS / "metrics.md",
         *FORMATS,
     )
     if any(not step.mark for step in steps(page.read_text()))

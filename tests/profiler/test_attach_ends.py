@@ -55,8 +55,8 @@ NOTHING = (
                                         "one")),
         (("--steps", "3"), ("profile: --steps, --whole, --ladder and --trace are for a command; "
                            "give one after --")),
-        (("--cold", "--", "true"), ("profile: --sweep, --cold, --verify and --cuts need a recipe "
-                                   "and --data, not a command")),
+        (("--cold", "--", "true"), ("profile: --sweep, --cold, --verify, --cuts and --schedule "
+                                   "need a recipe and --data, not a command")),
         (("--html", "/no/such/x.html"), ("profile: /no/such/x.html: its folder does not exist; "
                                         "make it, or give another file to --html")),
         (("--steps", "0", "--", "true"), "profile: --steps is 0, want 1 or more"),

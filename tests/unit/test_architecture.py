@@ -32,6 +32,7 @@ LAYERS = (
     ("image",),
     ("lowering",),
     ("loader", "mixes"),
+    ("metrics",),
     ("recipes",),
     ("profiler", "conversion", "demo_images", "sheets"),
     ("parity", "forecast"),
