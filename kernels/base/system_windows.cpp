@@ -99,7 +99,9 @@ int64_t thread_cpu_ns() noexcept {
   return ns(system) + ns(user);
 }
 
-SignalsBlocked::SignalsBlocked() : before_{} {}
+SignalsBlocked::SignalsBlocked() : before_{} {
+  static_cast<void>(before_);  // there is no mask here, and Clang warns of a field that is not used
+}
 SignalsBlocked::~SignalsBlocked() = default;
 
 void* map_pages(size_t bytes) noexcept {
