@@ -8,7 +8,9 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
+
+import torch
 
 from fastload.backends.base import Batch, Engine, WorkOrError
 from fastload.engine import tensors, waits
@@ -99,7 +101,7 @@ class Batches:
         if report.errors:
             self.on_bad(report)
         valid = [] if work.valid is None else [tensors.own(work.valid)]
-        targets: Any = [one.target for one in made]  # what the user's function takes
+        targets = cast("list[torch.Tensor]", [one.target for one in made])  # the user's function's
         return [[one.image for one in made], targets, *valid]
 
     def close(self) -> None:

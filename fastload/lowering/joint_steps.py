@@ -25,7 +25,7 @@ RESIZES = {
     "RandomShortestSize": ShortestSize,
 }  # fmt: skip
 FILLED = {"RandomZoomOut": ZoomOut, "RandomCrop": Crop}
-PLAIN = {
+PLAIN: dict[str, Callable[[Any], JointStep]] = {
     "RandomHorizontalFlip": Flip, "RandomIoUCrop": IoUCrop,
     "RandomPhotometricDistort": PhotometricDistort,
 }  # fmt: skip
