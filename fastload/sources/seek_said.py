@@ -56,10 +56,9 @@ def kind(source: Source, built: collect.Indexes | None) -> str:
     """What the first of some images that have one has. Raises nothing for what cannot be read."""
     some = np.linspace(0, len(source) - 1, min(SOME, len(source))).astype(np.int64)
     place = _places(source, _view(built), some)
-    first = np.flatnonzero(place.size) if place else ()
-    if place is None or not len(first):
+    if place is None or not place.size.any():
         return NAMES[0]
-    row, bytes_read = int(first[0]), b""
+    row, bytes_read = int(np.flatnonzero(place.size)[0]), b""
     with contextlib.suppress(OSError):
         bytes_read = place.files.read(int(place.file[row]), int(place.offset[row]), len(LAYER))
     return NAMES[1] if bytes_read == LAYER else NAMES[0]

@@ -43,6 +43,8 @@ SEVERAL = {  # what they take differs from verb to verb: a folder or a file, one
     "--output": ("DIR", "FILE"),
 }  # fmt: skip
 OF_ONE = {  # option → its verb
+    "--append": "convert", "--budget": "convert", "--delete": "convert", "--sheet": "convert",
+    "--versions": "inspect", "--yes": "convert",
     "--allow-private": "convert", "--by-class": "split", "--caption-column": "convert",
     "--check": "convert", "--checksum-column": "convert", "--cold": "profile",
     "--connections": "convert", "--cpu-step": "plan", "--cuts": "profile", "--device": "profile",
