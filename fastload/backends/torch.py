@@ -18,8 +18,9 @@ from fastload.backends.native import crop
 from fastload.backends.scaled import cropped
 from fastload.errors import OpError, SampleError, sample_error
 from fastload.plan.bad_samples import Trouble, made
+from fastload.plan.batch import mix_records, targets
 from fastload.plan.per_sample import records_of
-from fastload.plan.plan import Plan, mix_records, targets
+from fastload.plan.plan import Plan
 from fastload.plan.steps import Step
 from fastload.sources import raw_pixels, read
 from fastload.spec import Ints, Size, Stage, Work
@@ -89,7 +90,7 @@ class Runner:
         return self(work)
 
     def __call__(self, work: Work) -> tuple[Any, torch.Tensor]:
-        """images [N, C, H, W], of several views a list of them, and labels as `plan.targets` has
+        """images [N, C, H, W], of several views a list of them, and labels as `batch.targets` has
         them, or masks. Raises SampleError.
         """
         if work.size is not None:

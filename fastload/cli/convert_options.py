@@ -197,6 +197,7 @@ DryRun = Annotated[
 ]
 # What the verb gets as one argument, `more`: name, type and help, and the default
 MORE = {
+    "layer": (Layer, "seek"),
     "transcode": (Transcode, False),
     "overwrite": (Overwrite, False),
     "resume": (Resume, False),

@@ -22,8 +22,8 @@ from fastload.engine.slots import Ring
 from fastload.engine.uploading import Decoded, Gpu, Uploader
 from fastload.errors import BackendError, DeviceMemoryError
 from fastload.plan.bad_samples import Report
+from fastload.plan.batch import targets
 from fastload.plan.placement import HOST, Chooser, Placement
-from fastload.plan.plan import targets
 from fastload.sources.base import Location, remote
 from fastload.sources.collect import Indexes
 from fastload.sources.seek_views import View

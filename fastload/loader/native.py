@@ -5,14 +5,13 @@ the user's sampler for it, batch by batch, in the consumer's thread and from any
 import functools
 import itertools
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import cast
 
 import numpy as np
 import torch
 from torch.utils.data import BatchSampler, dataloader
-from torch.utils.data._utils.pin_memory import pin_memory
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from fastload.backends.base import Batch, Engine, WorkOrError
@@ -20,6 +19,7 @@ from fastload.dataset import place_all
 from fastload.errors import BadSamplesError, FastloadError, SampleError
 from fastload.loader import sizes, telling
 from fastload.loader.base import BaseLoader
+from fastload.loader.collated import collated
 from fastload.loader.reseeded import Reseeded
 from fastload.order import distributed, loaders, samplers
 from fastload.order.batches import PixelBatchSampler
@@ -98,7 +98,7 @@ class Native(Reseeded):
         """As the data set's samples are made into batches."""
         plan = self._plan
         if plan.joint is not None:
-            return self._collated(batch)
+            return collated(batch, self._collate_fn, pin=self._pin_memory)
         if plan.target is not None:
             images, numbers, *valid = batch
             try:
@@ -115,15 +115,6 @@ class Native(Reseeded):
         if not valid:
             return out
         return [*out, *valid] if isinstance(out, list) else [out, *valid]
-
-    def _collated(self, batch: Batch) -> object:
-        """By the user's function, of samples as the data set gives them."""
-        images, targets, *valid = batch
-        made: object = self._collate_fn(list(zip(images, targets, strict=True)))
-        if valid:
-            made = [*made, *valid] if isinstance(made, list) else (made, *valid)
-        pin: Callable[[object], object] = pin_memory
-        return pin(made) if self._pin_memory else made
 
     def _batch(self) -> Batch:
         try:

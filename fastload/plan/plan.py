@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from fastload import progressive, rng
+from fastload import progressive
 from fastload.errors import PipelineError
 from fastload.plan import checks, placement, resizing
 from fastload.plan.forms import Form
@@ -17,11 +17,6 @@ from fastload.sources.fields import Target
 from fastload.sources.masks import Masks
 from fastload.spec import Array, Ints, Size, Spec, Stage, Work
 from fastload.transforms import Mix, Op
-from fastload.transforms.mix_records import MixRecords
-from fastload.transforms.mixing import soft_labels
-from fastload.transforms.sampling import foresee, is_foreseen
-
-AHEAD = 32  # batches whose mixes are drawn together
 
 
 @dataclass(frozen=True)
@@ -44,6 +39,8 @@ class Plan:
         mix: What becomes of finished batches, labels too.
         on_error: What a bad sample does to its batch: "raise", "substitute" or "skip".
         form: Of a sample in a batch; None: [images, labels].
+        by_part: Of a mix whose parts have ops of their own: the plan of each.
+        part: Which of these this is.
         joint: What moves images and targets together, in place of steps and labels.
 
     Example:
@@ -71,7 +68,6 @@ class Plan:
     mix: Mix | None = None
     on_error: str = "raise"
     form: Form | None = None
-    # Of a mix whose parts have ops of their own: the plan of each, which `part` names
     by_part: tuple["Plan", ...] = ()
     part: str = ""
     joint: Joint | None = None
@@ -278,26 +274,3 @@ def bucket_problems(plan: Plan, sizes: Iterable[tuple[int, int]]) -> list[str]:
             where = f"{resizing.BUCKETS}: at {size[0]}x{size[1]} px"
             problems += [f"{where}, {problem}" for problem in error.problems]
     return problems
-
-
-def mix_records(plan: Plan, work: Work) -> MixRecords | None:
-    """The mix of the batch of `work`, which has the plan's size. None where nothing is mixed."""
-    if plan.mix is None:
-        return None
-    count = len(work)
-    u = rng.batch_uniforms(work, rng.MIX_OP, plan.mix.draws(count))[0]
-    for columns, alpha in plan.mix.gammas(count):
-        if not is_foreseen(u[columns], alpha):
-            ahead = rng.batches_uniforms(work, rng.MIX_OP, columns.stop, AHEAD)
-            foresee(ahead[:, columns], alpha)
-    return plan.mix.records(u, count, plan.out.height or 0, plan.out.width or 0)
-
-
-def targets(plan: Plan, work: Work, how: MixRecords | None) -> Array:
-    """Labels of the batch: int64 [N], or float32 [N, classes] where it is mixed; or the samples'
-    numbers, where other values take their place.
-    """
-    if plan.target is not None:
-        return work.samples
-    labels = plan.source.labels[work.samples]
-    return labels if how is None else soft_labels(labels, how, plan.classes)

@@ -11,8 +11,9 @@ from PIL import Image, ImageDraw
 from fastload import lowering
 from fastload.errors import UsageError
 from fastload.loader import DataLoader
+from fastload.plan.batch import mix_records
 from fastload.plan.per_sample import records_of
-from fastload.plan.plan import Plan, mix_records
+from fastload.plan.plan import Plan
 from fastload.recipes import Recipe
 from fastload.remote.urls import public
 from fastload.sheets import log

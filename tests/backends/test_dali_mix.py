@@ -7,7 +7,7 @@ import torch
 
 import fastload
 from fastload import transforms as T
-from fastload.plan.plan import mix_records
+from fastload.plan.batch import mix_records
 from fastload.transforms.reference.mix import mix as reference
 
 pytest.importorskip("nvidia.dali", reason="NVIDIA DALI is not installed")

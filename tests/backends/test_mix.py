@@ -9,7 +9,7 @@ import torch
 import fastload
 from fastload import transforms as T
 from fastload.errors import BackendError, PipelineError
-from fastload.plan.plan import mix_records
+from fastload.plan.batch import mix_records
 from fastload.transforms.reference.mix import mix as pixels
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)

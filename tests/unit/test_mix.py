@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastload import transforms as T
-from fastload.plan.plan import Plan, mix_records
+from fastload.plan.batch import mix_records
+from fastload.plan.plan import Plan
 from fastload.spec import Spec, Work
 from fastload.transforms import mixing, sampling
 from fastload.transforms.mix import as_mix
@@ -215,7 +216,7 @@ def test_mixes_that_are_drawn_ahead_have_the_bits_of_those_drawn_alone(name, mon
     sampling._foreseen.clear()
     ahead = [of(step) for step in steps]
     sampling._foreseen.clear()
-    monkeypatch.setattr("fastload.plan.plan.is_foreseen", lambda *_: True)
+    monkeypatch.setattr("fastload.plan.batch.is_foreseen", lambda *_: True)
     for step, found in zip(steps, ahead, strict=True):
         for one, other in zip(found, of(step), strict=True):
             np.testing.assert_array_equal(one, other)

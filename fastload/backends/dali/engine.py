@@ -24,7 +24,8 @@ from fastload.backends.dali.inputs import HostBatch
 from fastload.backends.dali.line import Line, Output, Pipeline, Source
 from fastload.errors import BackendError, SampleError
 from fastload.plan.bad_samples import Report
-from fastload.plan.plan import Plan, mix_records, targets
+from fastload.plan.batch import mix_records, targets
+from fastload.plan.plan import Plan
 from fastload.sources.base import remote
 from fastload.spec import Size, Work
 from fastload.transforms.reference.mix import mix

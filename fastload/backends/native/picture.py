@@ -10,7 +10,8 @@ from fastload import _native, draws
 from fastload.backends.native import augment, crop, cuda, store
 from fastload.backends.native.by_part import Folded
 from fastload.backends.native.drawing import Drawing
-from fastload.plan.plan import Plan, mix_records
+from fastload.plan.batch import mix_records
+from fastload.plan.plan import Plan
 from fastload.spec import Array, Dtype, Ints, Stage, Work
 from fastload.transforms import pil
 from fastload.transforms.mix_records import MixRecords
