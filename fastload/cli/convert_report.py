@@ -53,7 +53,7 @@ def layer_rows(step: int | None) -> list[tuple[str, str]]:
 
     if step != seek_writer.COEFFICIENTS:
         return []
-    what = "1.3 times the JPEGs' bytes, counted above; crops decode about 1.6 times as fast"
+    what = "1.3 times the JPEGs' bytes, counted above; crops decode about 1.5 times as fast"
     return [("coefficient layers", f"{what} as by seek indexes")]
 
 

@@ -20,6 +20,7 @@ SHARED = {  # options of several verbs, and what they take; "" is a switch
     "--images": "N",
     "--json": "FILE",
     "--labels": "FILE|none",
+    "--layer": "seek|coefficients",
     "--masks": "DIR",
     "--max-side": "PX",
     "--model": "NAME",
