@@ -2,6 +2,7 @@
 covers the JPEG, and whatever the library itself gives or raises for all else.
 """
 
+import contextlib
 import functools
 import io
 import os
@@ -163,6 +164,24 @@ def torchvision_reader(original: Call, active: Callable[[], bool]) -> Call:
         return data
 
     return read_file
+
+
+def scripted(wrap: Wrap) -> Wrap:
+    """`wrap` of one of torch's operators, so that `torch.jit.script` takes the operator where a
+    program calls what stands in for it.
+    """
+
+    def wrapped(original: Any, active: Callable[[], bool]) -> Call:
+        out = wrap(original, active)
+        with contextlib.suppress(AttributeError):  # of a torch without that table
+            torch.jit._builtins._register_builtin(out, original._qualified_op_name)
+            _of_scripts.append(out)
+        return out
+
+    return wrapped
+
+
+_of_scripts: list[Call] = []  # torch knows them by their addresses: no other object may get these
 
 
 def opencv_imdecode(original: Call, active: Callable[[], bool]) -> Call:

@@ -19,7 +19,7 @@ from torch.utils.data import get_worker_info
 from fastload import _native
 from fastload.image import pillow, seeking, stand_ins
 from fastload.image.lazy import SUPPORTED, lazy
-from fastload.image.stand_ins import Call
+from fastload.image.stand_ins import Call, scripted
 from fastload.loader import composing
 from fastload.loader.patching import Patch
 from fastload.lowering import codes
@@ -97,10 +97,11 @@ def _is_reader(op: Call) -> bool:
 
 
 _pillows = Patch(lambda: Image, "open", _lazily)
+_decoder = scripted(stand_ins.torchvision_decoder)
 _others = (
-    Patch(_torchvisions, "decode_image", stand_ins.torchvision_decoder, _is_torchvisions),
-    Patch(_torchvisions, "decode_jpeg", stand_ins.torchvision_decoder, _is_torchvisions),
-    Patch(_torchvisions, "read_file", stand_ins.torchvision_reader, _is_reader),
+    Patch(_torchvisions, "decode_image", _decoder, _is_torchvisions),
+    Patch(_torchvisions, "decode_jpeg", _decoder, _is_torchvisions),
+    Patch(_torchvisions, "read_file", scripted(stand_ins.torchvision_reader), _is_reader),
     # imread first: what imdecode is replaced by is no function of OpenCV's
     Patch(lambda: sys.modules.get("cv2"), "imread", stand_ins.opencv_imread, _is_opencvs),
     Patch(lambda: sys.modules.get("cv2"), "imdecode", stand_ins.opencv_imdecode, _is_opencvs),

@@ -30,6 +30,7 @@ class Patch:
         self.home: object = None  # that has been patched
         self.before: Call | None = None
         self.ours: Call | None = None
+        self.made: tuple[Call, Call] | None = None  # before, and what stands in for it
 
     def enter(self) -> None:
         with self.lock:
@@ -57,6 +58,7 @@ class Patch:
         now = getattr(home, self.name, None)
         if now is None or now is self.ours or not self.fits(now):
             return
-        self.home, self.before = home, now
-        self.ours = self.wrap(now, lambda: self.uses > 0)
+        if self.made is None or self.made[0] is not now:
+            self.made = now, self.wrap(now, lambda: self.uses > 0)
+        self.home, (self.before, self.ours) = home, self.made
         setattr(home, self.name, self.ours)

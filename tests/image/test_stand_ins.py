@@ -193,3 +193,18 @@ def test_a_library_that_is_not_imported_is_not_asked(monkeypatch):
     monkeypatch.setitem(sys.modules, "cv2", SimpleNamespace())
     with lazy_images.opened_lazily():
         pass
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.script.:DeprecationWarning")
+def test_programs_that_script_torchvisions_functions_meanwhile():
+    """TorchScript takes the operator, whichever function stands in for it."""
+    data = torch.frombuffer(bytearray(jpeg()), dtype=torch.uint8)
+    want = decode_jpeg(data), decode_image(data)
+    with lazy_images.opened_lazily():
+        made = torch.ops.image.decode_jpeg
+        scripts = torch.jit.script(decode_jpeg), torch.jit.script(decode_image)
+        for script, image in zip(scripts, want, strict=True):
+            assert torch.equal(script(data), image)
+    assert torch.ops.image.decode_jpeg is not made
+    with lazy_images.opened_lazily():  # what torch was told of stays the same object
+        assert torch.ops.image.decode_jpeg is made
