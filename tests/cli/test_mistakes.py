@@ -35,7 +35,7 @@ def fails(monkeypatch, capsys):
         (["show", "x", "--recip", "hot"], "show: no option --recip; did you mean --recipe?"),
         (["show", "x", "--zzz"], "show: no option --zzz; see fastload show --help"),
         (["show", "x", "-q"], "show: no option -q; see fastload show --help"),
-        (["convert", "a"], "convert: missing argument 'DST'; see fastload convert --help"),
+        (["convert", "a"], "convert: DST is missing; say where the data set goes"),
         (["show", "x"], "show: missing option '-o' / '--output'; see fastload show --help"),
         (["recipes", "show", "hott"], f"recipe: 'hott' is unknown ({RECIPES}); did you mean hot?"),
         (["recipes", "show", "warm"],

@@ -47,5 +47,5 @@ def test_a_folder_of_tars_can_be_indexed_a_pattern_is_no_folder(tmp_path):
 
 
 def test_a_folder_that_has_an_index_needs_none(pipeline, monkeypatch):
-    monkeypatch.setattr(indexed.collect, "having", lambda *_: 1)
+    monkeypatch.setattr(indexed.seek_said, "having", lambda *_: 1)
     assert priced(pipeline, []) == ((), [])

@@ -66,7 +66,10 @@ def parse_recipe(text: str) -> Recipe:
     said = json.loads(text)
     how = dict(said.pop("options"))
     options = Options(edits=Edits(**how.pop("edits")), **how)
-    return Recipe(choice=Choice(**said.pop("choice")), options=options, **said)
+    choice = dict(said.pop("choice"))
+    return Recipe(
+        choice=Choice(renewed=tuple(choice.pop("renewed")), **choice), options=options, **said
+    )
 
 
 def recipe_of(job: Job) -> Recipe:
