@@ -99,8 +99,8 @@ def _emit(target: str, done: "AppendSummary", seconds: float, json_to: str | Non
     )  # fmt: skip
     if done.changed:
         log.print(
-            f"{done.changed:,} samples that are there have another size in the source, and stayed; "
-            "--append with --delete KEYS replaces them",
+            f"of another size in the source, and stayed as they are: {done.changed:,}; --append "
+            "with --delete KEYS replaces them",
             markup=False,
         )
     if done.conversion is not None:

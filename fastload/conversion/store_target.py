@@ -1,7 +1,7 @@
 """The folder on the local disk of a conversion to an object store: shards lie there until they are
 uploaded, and the journal, which says what was.
 
-SCRATCH/.fastload-XXXXXXXXXXXXXXXX/ is the user's alone, and locked while a conversion runs.
+SCRATCH/.fastload-DIGITS/ is the user's alone, and locked while a conversion runs.
 """
 
 import contextlib

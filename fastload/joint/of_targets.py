@@ -15,11 +15,11 @@ class OfTargets(JointStep):
     """One that torchvision is called for, on the whole target.
 
     Args:
-        stub: An image of torchvision's, beside which labels are no images.
+        image: Of torchvision's, 1 px: beside it no label is taken for an image.
     """
 
     draws_nothing = True
-    stub: Any = None
+    image: Any = None
 
     def draw(self, draw: Draw, picture: Picture, target: Target) -> Params | None:
         return {}
@@ -28,7 +28,7 @@ class OfTargets(JointStep):
         return
 
     def targets(self, target: Target, params: Params) -> Target:
-        moved: Target = self.of(self.stub, target)[1]
+        moved: Target = self.of(self.image, target)[1]
         return moved
 
 
@@ -71,7 +71,7 @@ class Sanitize(OfTargets):
 
     def _labels(self, target: Target) -> Sequence[Any]:
         """The tensors of labels."""
-        found = self.of._labels_getter((self.stub, target))
+        found = self.of._labels_getter((self.image, target))
         return () if found is None else (found,) if isinstance(found, torch.Tensor) else found
 
 

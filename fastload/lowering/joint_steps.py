@@ -125,14 +125,14 @@ def _to_tensor(part: Any, out: Steps) -> None:
         out.kind = torch.Tensor
     else:
         out.kind = None if out.kind is None else torch.Tensor
-        out.add(OfKind(part, _stub(), (tv_tensors.TVTensor,)))
+        out.add(OfKind(part, _pixel(), (tv_tensors.TVTensor,)))
 
 
 def _to_values(part: Any, out: Steps) -> None:
     if out.kind is None:
         out.unknown.append(f"transform {type(part).__name__} comes before ToImage")
     if isinstance(getattr(part, "dtype", None), dict):
-        out.add(OfTargets(part, _stub()))
+        out.add(OfTargets(part, _pixel()))
     out.values.append(part)
 
 
@@ -143,10 +143,10 @@ def _of_targets(part: Any, out: Steps) -> None:
     if getter is not None and not isinstance(getter, str):
         out.unknown.append(f"transform {name} has a labels_getter of its own")
     if kind := OF_KIND.get(name):
-        out.add(OfKind(part, _stub(), (getattr(tv_tensors, kind),)))
+        out.add(OfKind(part, _pixel(), (getattr(tv_tensors, kind),)))
     else:
         step: type[OfTargets] = Sanitize if name == "SanitizeBoundingBoxes" else OfTargets
-        out.add(step(part, _stub()))
+        out.add(step(part, _pixel()))
 
 
 def _resize(part: Any, out: Steps) -> None:
@@ -206,7 +206,7 @@ def _fill(part: Any, kind: Any) -> Fill | None:
     return (red, green, blue) if any(values) else BLACK
 
 
-def _stub() -> object:
+def _pixel() -> object:
     """An image of torchvision's: beside one, it takes no other tensor for an image."""
     import torch
     from torchvision import tv_tensors

@@ -3,6 +3,7 @@
 import os
 from typing import TYPE_CHECKING, Any
 
+from fastload.errors import MetricsError
 from fastload.metrics.exporter import Exporter, needed
 from fastload.metrics.periodic import Periodic, checked
 from fastload.metrics.reading import Loaders, Value, readings
@@ -32,7 +33,7 @@ def tensorboard(
         The exporter, which is a context too; see Exporter.
 
     Raises:
-        MetricsError: TensorBoard is not installed.
+        MetricsError: TensorBoard is not installed, or the folder cannot be written.
         UsageError: There is no loader of fastload's, or `every` is not more than 0.
     """
     reading = readings(WHERE, loaders)
@@ -41,7 +42,13 @@ def tensorboard(
     writer: Any = to
     own = isinstance(to, (str, os.PathLike))
     if own:
-        writer = made.SummaryWriter(str(to))
+        try:
+            writer = made.SummaryWriter(str(to))
+        except OSError as error:
+            raise MetricsError(
+                f"{WHERE}: {to}: cannot be written ({error.strerror or error}); give a folder of "
+                "yours"
+            ) from error
 
     def take(values: list[Value]) -> None:
         for one in values:

@@ -48,6 +48,10 @@ def open_source(
     version: of converted shards that were added to; None: the newest.
     """
     where = os.fspath(path)
+    if version is not None:
+        from fastload.sources.shard_versions import check_number  # other data sets need none of it
+
+        check_number(version)
     if is_url(where) or store is not None:
         return _open_remote(where, fields, format, store, target, version)
     if not os.path.exists(where) and not is_pattern(where):

@@ -21,6 +21,7 @@ from fastload.system import limits
 HISTORY = "versions.jsonl"
 # What lies beside an index because there were others before
 NAMES = re.compile(r"versions\.jsonl|version-[0-9]{6,9}\.arrow(?:\.xxh3)?|deleted-[0-9]{6,9}\.txt")
+TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
 
 
 class Version(NamedTuple):
@@ -82,6 +83,8 @@ def _parsed(line: bytes) -> Version:
     numbers = [said[name] for name in ("version", "samples", "added", "deleted")]
     if not all(type(each) is int and each >= 0 for each in numbers) or type(said["at"]) is not str:
         raise TypeError("a number or a time is none")
+    if not TIME.fullmatch(said["at"]):
+        raise ValueError(f"a time is {said['at'][:30]!r}")
     number, samples, added, deleted = numbers
     keys = int(said["keys"], 16) if "keys" in said else None
     return Version(number, said["at"], int(said["index"], 16), samples, added, deleted, keys)
@@ -161,6 +164,15 @@ def keys_of(path: str, text: bytes, version: Version) -> set[str]:
             "it"
         )
     return set(text.decode("utf-8", "surrogateescape").split("\n")[:-1])
+
+
+def check_number(version: object) -> None:
+    """Raises SourceError for what is no number of a version."""
+    if type(version) is not int:
+        raise SourceError(
+            f"version is {version!r}, want a whole number from 1 on; fastload inspect PATH "
+            "--versions lists them"
+        )
 
 
 def lacking(where: str, version: int, count: int) -> SourceError:

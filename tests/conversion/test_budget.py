@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fastload import cli
 from fastload.conversion import budget, job, sizing
 from fastload.conversion.budget import Way
 from fastload.errors import ConversionError, UsageError
@@ -120,20 +119,8 @@ def test_bad_images_are_left_aside(photos, tmp_path):
 
 
 @pytest.fixture
-def run(monkeypatch, capsys):
-    monkeypatch.setattr(cli, "VERBS", ("convert",))
-
-    def run(*arguments):
-        monkeypatch.setattr("sys.argv", ["fastload", *map(str, arguments)])
-        try:
-            cli.main()
-            code = 0
-        except SystemExit as end:
-            code = end.code or 0
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return run
+def run(command_line):
+    return command_line("convert")
 
 
 def test_the_verb_shows_and_converts_after_a_yes(run, photos, tmp_path):

@@ -240,6 +240,16 @@ def test_versions_that_are_not_there(grown, text):
     assert str(error.value) == f"{grown}: {ERRORS[text].format(grown)}"
 
 
+@pytest.mark.parametrize("number", ["1", 1.0, True])
+def test_what_is_no_number_of_a_version(grown, number):
+    with pytest.raises(SourceError) as error:
+        fastload.open(grown, version=number)
+    assert str(error.value) == (
+        f"version is {number!r}, want a whole number from 1 on; fastload inspect PATH --versions "
+        "lists them"
+    )
+
+
 def test_what_is_damaged_is_told(grown, tmp_path):
     (grown / "version-000001.arrow").unlink()
     with pytest.raises(SourceError, match="the index of version 1 is not as it was"):
@@ -250,7 +260,10 @@ def test_what_is_damaged_is_told(grown, tmp_path):
     with pytest.raises(SourceError, match=r"deleted-000004\.txt: is damaged"):
         append(folder(tmp_path / "more", [20]), grown)
     said = (grown / "versions.jsonl").read_text()
-    for wrong in (said.replace('"version": 2', '"version": 7'), said[:-9], "{}\n", '["a"]\n'):
+    told = said.replace('Z"', 'Z\\u001b[2J"')  # what a terminal would obey
+    for wrong in (
+        said.replace('"version": 2', '"version": 7'), said[:-9], "{}\n", '["a"]\n', told,
+    ):  # fmt: skip
         (grown / "versions.jsonl").write_text(wrong)
         with pytest.raises(SourceError, match=r"versions\.jsonl: is damaged"):
             listing(str(grown))

@@ -4,28 +4,14 @@ import json
 
 import pytest
 
-from fastload import cli
 from tests.conversion.conftest import convert
 
 from .version_helpers import folder, keys
 
 
 @pytest.fixture
-def run(monkeypatch, capsys):
-    """A command: exit code, stdout, stderr."""
-    monkeypatch.setattr(cli, "VERBS", ("convert", "inspect"))
-
-    def run(*arguments):
-        monkeypatch.setattr("sys.argv", ["fastload", *map(str, arguments)])
-        try:
-            cli.main()
-            code = 0
-        except SystemExit as end:
-            code = end.code or 0
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return run
+def run(command_line):
+    return command_line("convert", "inspect")
 
 
 @pytest.fixture
@@ -73,7 +59,15 @@ def test_a_changed_file_is_told(run, data, in_memory):
         "c/030.jpg").read_bytes())  # fmt: skip
     code, _, err = run("convert", in_memory / "in", data, "--append")
     assert code == 0
-    assert "1 samples that are there have another size in the source, and stayed" in err
+    assert "of another size in the source, and stayed as they are: 1; --append with" in err
+
+
+def test_nothing_is_there_to_append_to(run, data, in_memory):
+    where = in_memory / "none"
+    said = run("convert", in_memory / "in", where, "--append")
+    text = "is no converted data set (got nothing); convert into it first, without --append"
+    assert said == (1, "", f"fastload: {where}: {text}\n")
+    assert not where.exists()
 
 
 def test_dry_run_says_what_would_be_added(run, data, in_memory):

@@ -3,8 +3,8 @@
     version_trainer.py DATA STOP OUT COUNT
 
 Each opens DATA, trains for two epochs, looks whether it saw what it had opened, and opens it again,
-until STOP is there. In the middle of its first epoch it makes OUT0.ready, OUT1.ready, …, and waits
-until somebody has added to DATA. OUT0, OUT1, … say what they saw.
+until STOP is there. In the middle of its first epoch each makes a file OUT0.ready, OUT1.ready, …,
+and waits until somebody has added to DATA. OUT0, OUT1, … say what they saw.
 """
 
 import json

@@ -41,6 +41,15 @@ def test_a_writer_of_the_programs_stays_open(make, tmp_path):
         writer.add_scalar("loss", 1.0, 1)
 
 
+def test_a_folder_that_cannot_be_written(make, tmp_path):
+    pytest.importorskip("tensorboard")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(
+        MetricsError, match=r"^metrics\.tensorboard: \S+file/runs: cannot be written"
+    ):
+        metrics.tensorboard(make(), tmp_path / "file/runs")
+
+
 class Run:
     """What a program's own run is asked to do."""
 

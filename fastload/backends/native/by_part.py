@@ -47,11 +47,11 @@ def folded(parts: Sequence[Part], plan: Plan, work: Work, sizes: Ints) -> Folded
         found.append((mine, one))
     each = [[one[column] for _, one in found] for column in range(len(Folded._fields))]
     places = [mine for mine, _ in found]
-    return Folded(*(_joined(places, column, len(work)) for column in each))  # type: ignore[arg-type]
+    return Folded._make(_joined(places, column, len(work)) for column in each)
 
 
 def _joined(places: Sequence[Longs], parts: Sequence[Array | None], count: int) -> Array | None:
-    """One array [N, …]. Programs that are shorter than others end with steps that do nothing: 0."""
+    """One array [N, …]. Programs that are shorter than others end with 0s, which do nothing."""
     known = [part for part in parts if part is not None]
     if not known:
         return None

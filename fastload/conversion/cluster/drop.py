@@ -1,9 +1,9 @@
 """The folder that finished units are put into, by any process that sees it, until the conversion
 takes them.
 
-    .fastload-units-XXXXXXXXXXXXXXXX/   beside the journal; of one run
+    .fastload-units-DIGITS/             beside the journal; of one run
         recipe.json                     what a unit is made by
-        000007-XXXXXXXXXXXXXXXX/        a unit that is being made, by one worker
+        000007-DIGITS/                  a unit that is being made, by one worker
         000007/                         one that is made: its files, and part.json
 
 One rename makes a unit: the first worker's counts, since no folder takes the place of one that is

@@ -29,15 +29,14 @@ from fastload.sources import labels as labelling
 from fastload.sources.folder import EXTENSIONS
 from fastload.system import limits
 
-# What zipfile raises of a damaged member; NotImplementedError is its word for a compression or a
-# version that it does not know. Each becomes a BadSampleError with the member's name.
+# What zipfile raises of a damaged member, and (a RuntimeError) of a compression or a version that
+# it does not know. Each becomes a BadSampleError with the member's name.
 ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
     lzma.LZMAError,
     struct.error,
     EOFError,
-    NotImplementedError,
     RuntimeError,
     ValueError,
 )

@@ -32,6 +32,12 @@ class LocalPlace:
 
     @contextlib.contextmanager
     def held(self, *, resume: bool) -> Iterator[None]:
+        if not os.path.isdir(self.where):
+            got = "a file" if os.path.exists(self.where) else "nothing"
+            raise ConversionError(
+                f"{self.where}: is no converted data set (got {got}); convert into it first, "
+                "without --append"
+            )
         with target.translated(self.where, 0), target.locked(self.where) as self._folder:
             settle(self._folder)
             yield
