@@ -10,14 +10,12 @@ epoch of each is dropped.
 import os
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.loaders import loader
 from benchmarks.report import facts
 from benchmarks.report.row import Row, measured
-from fastload.measure import interleaved
 
 REFERENCE, OURS = "torch", "fastload"
 VARIANTS = {REFERENCE: "PyTorch DataLoader, buckets by hand", OURS: "fastload, BucketSampler"}
@@ -44,16 +42,11 @@ def run(
     cores = sorted(os.sched_getaffinity(0))
     loader.check(loader.Settings(settings.workers, repetitions=settings.repetitions), cores)
     common = {"data": facts.data_set(data, name), **facts.common()}
-    with tempfile.TemporaryDirectory(prefix="fastload-benchmark-") as scratch, ExitStack() as stack:
-        runs: dict[str, Callable[[], float]] = {}
-        for spec in specs(settings, data, cores):
-            cache = os.path.join(scratch, f"cache of {key(spec)}")
-            child = loader.child(spec, cache, "benchmarks.loaders.bucket_child")
-            runs[key(spec)] = stack.enter_context(child)
-        for epoch in runs.values():
-            epoch()  # dropped
-            on_done()
-        results = interleaved(runs, settings.repetitions, on_done)
+    with tempfile.TemporaryDirectory(prefix="fastload-benchmark-") as scratch:
+        results = loader.in_turns(
+            specs(settings, data, cores), key, scratch, settings.repetitions, on_done,
+            "benchmarks.loaders.bucket_child",
+        )  # fmt: skip
     out = []
     for spec in specs(settings, "", []):
         sample = results[key(spec)]

@@ -10,7 +10,6 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,6 @@ from benchmarks.loaders import loader
 from benchmarks.report import facts
 from benchmarks.report.row import Row, measured
 from fastload.errors import UsageError
-from fastload.measure import interleaved
 from fastload.system.distributions import version_of
 
 REFERENCE, OURS = "torch", "fastload"
@@ -65,20 +63,15 @@ def run(
     """
     cores = sorted(os.sched_getaffinity(0))
     loader.check(loader.Settings(settings.workers, repetitions=settings.repetitions), cores)
-    with tempfile.TemporaryDirectory(prefix="fastload-benchmark-") as scratch, ExitStack() as stack:
+    with tempfile.TemporaryDirectory(prefix="fastload-benchmark-") as scratch:
         root = Path(scratch) / "coco"
         write(root, data, settings.images)
         about = facts.data_set(str(root / "images"), f"{name}, in COCO's sizes")
         common = {"data": about, **facts.common()}
-        runs: dict[str, Callable[[], float]] = {}
-        for spec in specs(settings, str(root), cores):
-            cache = os.path.join(scratch, f"cache of {key(spec)}")
-            child = loader.child(spec, cache, "benchmarks.loaders.detection_child")
-            runs[key(spec)] = stack.enter_context(child)
-        for epoch in runs.values():
-            epoch()  # dropped
-            on_done()
-        results = interleaved(runs, settings.repetitions, on_done)
+        results = loader.in_turns(
+            specs(settings, str(root), cores), key, scratch, settings.repetitions, on_done,
+            "benchmarks.loaders.detection_child",
+        )  # fmt: skip
     out = []
     for spec in specs(settings, "", []):
         ours = spec["loader"] == OURS

@@ -13,7 +13,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -56,18 +56,12 @@ def run(
     cores = sorted(os.sched_getaffinity(0))
     check(settings, cores)
     common = {"data": facts.data_set(data, name), **facts.common()}
-    with tempfile.TemporaryDirectory(prefix="fastload-benchmark-") as scratch, ExitStack() as stack:
+    with tempfile.TemporaryDirectory(prefix="fastload-benchmark-") as scratch:
         shards = os.path.join(scratch, "shards")
         job.run(job.prepare(data, shards, job.Options()))
-        runs: dict[str, Callable[[], float]] = {}
-        for spec in specs(settings, data, shards, cores):
-            runs[key(spec)] = stack.enter_context(
-                child(spec, os.path.join(scratch, f"cache of {key(spec)}"))
-            )
-        for epoch in runs.values():
-            epoch()  # dropped
-            on_done()
-        results = interleaved(runs, settings.repetitions, on_done)
+        results = in_turns(
+            specs(settings, data, shards, cores), key, scratch, settings.repetitions, on_done
+        )
     return rows(settings, results, common)
 
 
@@ -121,6 +115,29 @@ def specs(
 
 def key(spec: dict[str, Any]) -> str:
     return f"{spec['loader']} {spec['output']} {spec['workers']}"
+
+
+def in_turns(
+    specs: Iterable[dict[str, Any]],
+    key: Callable[[dict[str, Any]], str],
+    scratch: str,
+    repetitions: int,
+    on_done: Callable[[], None],
+    module: str = "benchmarks.loaders.child",
+) -> dict[str, Sample]:
+    """Rates by key. Each spec is told to a process that runs `module`; its first epoch is dropped.
+
+    on_done is called after each epoch.
+    """
+    with ExitStack() as stack:
+        runs: dict[str, Callable[[], float]] = {}
+        for spec in specs:
+            cache = os.path.join(scratch, f"cache of {key(spec)}")
+            runs[key(spec)] = stack.enter_context(child(spec, cache, module))
+        for epoch in runs.values():
+            epoch()
+            on_done()
+        return interleaved(runs, repetitions, on_done)
 
 
 @contextmanager
