@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastload.spec import Floats, Ints, Spec
-from fastload.transforms.base import FILTERS, Params, filter_problems, size_problems
-from fastload.transforms.kinds import Region
+from fastload.spec import Ints, Spec
+from fastload.transforms.base import FILTERS, filter_problems, size_problems
+from fastload.transforms.kinds import Whole
 
 
 @dataclass(frozen=True)
-class Cover(Region):
+class Cover(Whole):
     """Resize so that the image just covers `size`: one side is met, the other one is as long or
     longer.
 
@@ -28,29 +28,10 @@ class Cover(Region):
     interpolation: str = "bilinear"
     antialias: bool | None = True
 
-    cuts = False
-
     def problems(self, spec: Spec) -> list[str]:
         return size_problems(self.size) + filter_problems(self.interpolation, FILTERS)
 
-    def out_spec(self, spec: Spec) -> Spec:
-        if spec.height is None or spec.width is None:
-            return spec.resized(None, None)
-        height, width = self._targets(np.array([[spec.height, spec.width]], np.int32))[0]
-        return spec.resized(int(height), int(width))
-
-    def params(self, u: Floats, sizes: Ints) -> Params:
-        """records: int32 [N, 2] height and width to resize to, px."""
-        targets = self._targets(sizes)
-        return Params(targets, targets)
-
-    def boxes(self, records: Ints, sizes: Ints) -> Ints:
-        return np.concatenate([np.zeros_like(sizes), sizes], axis=1)
-
-    def targets(self, records: Ints, sizes: Ints) -> Ints:
-        return records
-
-    def _targets(self, sizes: Ints) -> Ints:
+    def sized(self, sizes: Ints) -> Ints:
         height, width = self.size
         rows, columns = sizes[:, 0].astype(np.int64), sizes[:, 1].astype(np.int64)
         # As torchvision: int(size * long / short)

@@ -24,7 +24,7 @@ from fastload.transforms.base import (
 )
 from fastload.transforms.boxes import TRIES, crop_boxes
 from fastload.transforms.covering import Cover
-from fastload.transforms.kinds import Region, Window
+from fastload.transforms.kinds import Region, Whole, Window
 
 # timm 1.0.31: where the interpolation is "random", an image gets one of these, half the time each.
 RANDOM = ("bilinear", "bicubic")
@@ -120,7 +120,7 @@ class RandomResizedCrop(Region):
 
 
 @dataclass(frozen=True)
-class Resize(Region):
+class Resize(Whole):
     """Resize to (height, width), or, given one number, so that the shorter edge has that length.
 
     Args:
@@ -141,7 +141,6 @@ class Resize(Region):
     max_size: int | None = None
     antialias: bool | None = True
 
-    cuts = False
     torchvision = ("size", "interpolation", "max_size", "antialias")
 
     def __post_init__(self) -> None:
@@ -163,21 +162,7 @@ class Resize(Region):
     def out_spec(self, spec: Spec) -> Spec:
         if isinstance(self.size, tuple):
             return spec.resized(*self.size)
-        if spec.height is None or spec.width is None:
-            return spec.resized(None, None)
-        height, width = self._targets(np.array([[spec.height, spec.width]], np.int32))[0]
-        return spec.resized(int(height), int(width))
-
-    def params(self, u: Floats, sizes: Ints) -> Params:
-        """records: int32 [N, 2] height and width to resize to, px."""
-        targets = self._targets(sizes)
-        return Params(targets, targets)
-
-    def boxes(self, records: Ints, sizes: Ints) -> Ints:
-        return np.concatenate([np.zeros_like(sizes), sizes], axis=1)
-
-    def targets(self, records: Ints, sizes: Ints) -> Ints:
-        return records
+        return super().out_spec(spec)
 
     def scaled(self, factor: float) -> "Resize":
         size = scaled_size(self.size, factor)
@@ -192,7 +177,7 @@ class Resize(Region):
             return replace(self, size=size)
         return None if self.max_size else Cover(size, self.interpolation, self.antialias)
 
-    def _targets(self, sizes: Ints) -> Ints:
+    def sized(self, sizes: Ints) -> Ints:
         if isinstance(self.size, tuple):
             return everywhere(self.size, sizes)
         short, long = sizes.min(axis=1).astype(np.int64), sizes.max(axis=1).astype(np.int64)

@@ -12,8 +12,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fastload.spec import Ints, Records, Spec, Stage
-from fastload.transforms.base import Op, filter_name
+from fastload.spec import Floats, Ints, Records, Spec, Stage
+from fastload.transforms.base import Op, Params, filter_name
 from fastload.transforms.matrices import IDENTITY
 
 
@@ -55,6 +55,34 @@ class Region(Op, abc.ABC):
         drawn = self.filters(one)
         by = "" if drawn is None else f", {filter_name(int(drawn[0]))}"
         return f"{window_words(self.boxes(one, unknown)[0])}, resized to {height}x{width}{by}"
+
+
+@dataclass(frozen=True)
+class Whole(Region):
+    """CROP: resizes all of the image, to a size that depends on its own."""
+
+    cuts = False
+
+    @abc.abstractmethod
+    def sized(self, sizes: Ints) -> Ints:
+        """int32 [N, 2]: the sizes that images of `sizes` get, px."""
+
+    def out_spec(self, spec: Spec) -> Spec:
+        if spec.height is None or spec.width is None:
+            return spec.resized(None, None)
+        height, width = self.sized(np.array([[spec.height, spec.width]], np.int32))[0]
+        return spec.resized(int(height), int(width))
+
+    def params(self, u: Floats, sizes: Ints) -> Params:
+        """records: int32 [N, 2] height and width to resize to, px."""
+        targets = self.sized(sizes)
+        return Params(targets, targets)
+
+    def boxes(self, records: Ints, sizes: Ints) -> Ints:
+        return np.concatenate([np.zeros_like(sizes), sizes], axis=1)
+
+    def targets(self, records: Ints, sizes: Ints) -> Ints:
+        return records
 
 
 @dataclass(frozen=True)

@@ -227,27 +227,18 @@ def test_other_processes_find_the_same(grown, tmp_path):
     assert there.reader.keys == looked.found.reader.keys
 
 
-ERRORS = {
-    "version 4": "has no version 4 (has 1 to 3); fastload inspect {} --versions lists them",
-    "version 0": "has no version 0 (has 1 to 3); fastload inspect {} --versions lists them",
-}
+ABSENT = "{0}: has no version {1} (has 1 to 3); fastload inspect {0} --versions lists them"
+WRONG = (
+    "version is {1!r}, want a whole number from 1 on; fastload inspect PATH --versions lists them"
+)
 
 
-@pytest.mark.parametrize("text", ERRORS)
-def test_versions_that_are_not_there(grown, text):
-    with pytest.raises(SourceError) as error:
-        fastload.open(grown, version=int(text[-1]))
-    assert str(error.value) == f"{grown}: {ERRORS[text].format(grown)}"
-
-
-@pytest.mark.parametrize("number", ["1", 1.0, True])
-def test_what_is_no_number_of_a_version(grown, number):
+@pytest.mark.parametrize("number", [0, 4, "1", 1.0, True])
+def test_versions_that_are_not_there(grown, number):
     with pytest.raises(SourceError) as error:
         fastload.open(grown, version=number)
-    assert str(error.value) == (
-        f"version is {number!r}, want a whole number from 1 on; fastload inspect PATH --versions "
-        "lists them"
-    )
+    text = ABSENT if type(number) is int else WRONG
+    assert str(error.value) == text.format(grown, number)
 
 
 def test_what_is_damaged_is_told(grown, tmp_path):
