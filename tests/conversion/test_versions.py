@@ -252,9 +252,7 @@ def test_what_is_damaged_is_told(grown, tmp_path):
         append(folder(tmp_path / "more", [20]), grown)
     said = (grown / "versions.jsonl").read_text()
     told = said.replace('Z"', 'Z\\u001b[2J"')  # what a terminal would obey
-    for wrong in (
-        said.replace('"version": 2', '"version": 7'), said[:-9], "{}\n", '["a"]\n', told,
-    ):  # fmt: skip
+    for wrong in (said.replace('n": 2', 'n": 7'), said[:-9], "{}\n", '["a"]\n', told):
         (grown / "versions.jsonl").write_text(wrong)
         with pytest.raises(SourceError, match=r"versions\.jsonl: is damaged"):
             listing(str(grown))
