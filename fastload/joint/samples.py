@@ -49,7 +49,7 @@ class Maker:
         name = self.plan.source.name(sample)
         try:
             picture = opened(self.encoded(sample, name))
-            target = self.joint.target(self.joint.row(sample), picture.size)
+            target = self.target(sample, name, picture.size)
             for drawn in moves(self.joint.steps, picture, target, draws(work, position)):
                 target = drawn.target
             out = take((3, *picture.size), self.dtype)
@@ -61,6 +61,14 @@ class Maker:
         image = torch.from_numpy(out)
         kind = self.joint.kind
         return Sample(image if kind is torch.Tensor else image.as_subclass(kind), target)
+
+    def target(self, sample: int, name: str, size: tuple[int, int]) -> Target:
+        """As the data set has it. Raises SampleError."""
+        try:
+            return self.joint.target(self.joint.row(sample), size)
+        except Exception as error:  # torchvision, pycocotools and parsers raise what they like
+            reason = f"its annotation cannot be read ({pil.reason(error)}); mend or remove it"
+            raise sample_error(name, sample, reason, error) from error
 
     def encoded(self, sample: int, name: str) -> bytes:
         """The sample's file. Raises SampleError."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from fastload.joint import coco
 from fastload.joint.steps import Target
 from fastload.lowering import joint_steps, masks, reach
 from fastload.lowering.names import Reasons, altered, attribute, image_backend
@@ -64,7 +65,15 @@ def _coco_files(inner: Any) -> list[str]:
 def _coco_target(dataset: Any, number: int, size: Size) -> Target:
     inner = dataset._dataset
     raw = inner._load_target(inner.ids[number])
+    if _wants_masks(dataset._wrapper):
+        coco.check_masks(raw, size)
     return _wrapped(dataset, number, size, raw)
+
+
+def _wants_masks(wrapper: Any) -> bool:
+    """Whether torchvision's wrapper makes masks, as far as it tells."""
+    known = dict(zip(wrapper.__code__.co_freevars, wrapper.__closure__ or (), strict=True))
+    return "target_keys" not in known or "masks" in known["target_keys"].cell_contents
 
 
 def _voc_files(inner: Any) -> list[str]:

@@ -45,7 +45,7 @@ def _card(maker: Maker, work: Work, position: int, side: int, original: int) -> 
     name = maker.plan.source.name(sample)
     try:
         picture = opened(maker.encoded(sample, name))
-        target = maker.joint.target(maker.joint.row(sample), picture.size)
+        target = maker.target(sample, name, picture.size)
         before = pictured(picture.made(), target, original)
         size, boxes, lines = picture.size, _count(target), list[str]()
         for drawn in moves(maker.joint.steps, picture, target, draws(work, position)):

@@ -1,5 +1,6 @@
 """Detection data sets through the loader: batches, order, resume, bad samples, what it says."""
 
+import json
 import os
 import pickle
 
@@ -249,6 +250,32 @@ def test_coco_by_the_reference_leaves_out_images_without_annotations(coco):
     assert len(numbers) == 7
     with pytest.raises(SampleError, match="RandomIoUCrop needs the boxes of the sample"):
         list(loader(data, num_workers=1))
+
+
+@pytest.mark.filterwarnings("ignore:__array__ implementation")
+@pytest.mark.parametrize(
+    ("key", "value", "text"),
+    [
+        ("bbox", ["a", 1, 2, 3], "too many dimensions 'str'"),
+        ("segmentation", [[1e9, 1e9, -1e9, 5, 3, 1e9]], "the polygon of object 0 is 4e+09 px long"),
+        ("segmentation", {"size": [10**6] * 2, "counts": "z"}, "the RLE of object 0 has 1000000x"),
+    ],
+)
+def test_a_bad_annotation_fails_its_batch_or_another_sample_stands_in(coco, key, value, text):
+    file = coco / "instances.json"
+    said = json.loads(file.read_text())
+    said["annotations"][0][key] = value
+    file.write_text(json.dumps(said))
+    transforms = v2.Compose([v2.ToImage(), v2.RandomHorizontalFlip()])
+    data = helpers.coco(coco, transforms, target_keys=["boxes", "masks"])
+    number = data.ids.index(said["annotations"][0]["image_id"])
+    with pytest.raises(SampleError) as error:
+        list(loader(Subset(data, [number])))
+    assert "its annotation cannot be read (" + text in str(error.value)
+    assert str(error.value).endswith("); mend or remove it")
+    ours = loader(Subset(data, [number, number + 1]), on_error="substitute")
+    ((images, _),) = list(ours)
+    assert len(images) == 2
 
 
 def test_numbers_of_boxes_are_checked_by_nobody_but_torchvision(root):
