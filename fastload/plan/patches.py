@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import itemgetter
 
 from fastload.errors import PipelineError
 from fastload.plan import resizing
@@ -46,8 +47,10 @@ def patched(plan: Plan, patch: int, tokens: int, sizes: Sequence[Size], device: 
 def _extremes(sizes: Sequence[Size]) -> list[tuple[int, int]]:
     """The flattest, the narrowest and the largest: where these can be made, all can."""
     pairs = [size for size in sizes if isinstance(size, tuple)]
-    keys = (lambda s: s[0], lambda s: s[1], lambda s: -s[0], lambda s: -s[1])
-    found = [min(pairs, key=key) for key in keys] if pairs else []
+    if not pairs:
+        return []
+    sides = (itemgetter(0), itemgetter(1))
+    found = [pick(pairs, key=side) for pick in (min, max) for side in sides]
     return [*dict.fromkeys(found)]
 
 

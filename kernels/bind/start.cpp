@@ -217,7 +217,7 @@ Planned planned(const Job& job, const PictureWork& work,
     plans.table.assign(bytes, bytes + kChannels * 256 * format.item_size);
   }
   auto* to = static_cast<uint8_t*>(out.data());
-  Output output{to, height, width, kept.height, kept.width, format};
+  fl::Output output{to, height, width, kept.height, kept.width, format};
   if (store.patch > 0) {
     output.patch = store.patch;
     output.tokens = static_cast<int64_t>(out.shape(1));
