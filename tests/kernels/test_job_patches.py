@@ -16,7 +16,8 @@ def images(tmp_path):
 
 
 def made(images, out, patch, values=None, height=HIGH * PATCH, width=WIDE * PATCH, **lists):
-    job = fetch(native.Pool(2), images)
+    pool = native.Pool(2)
+    job = fetch(pool, images)
     job.wait_fetched()
     crops = whole(job.sizes, height, width)
     job.run([picture(crops, "bicubic", values, out, height, width, True, patch=patch, **lists)])
