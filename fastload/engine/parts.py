@@ -62,8 +62,7 @@ def split(work: WorkOrError, ring: Ring, dtype: Dtype) -> Split:
     starts = _starts(tokens.grids)
     ends = [*starts[1:], len(work)]
     parts: list[WorkOrError] = [
-        _part(work, tokens, slice(first, end), memory)
-        for first, end in zip(starts, ends, strict=True)
+        _part(work, tokens, first, end, memory) for first, end in zip(starts, ends, strict=True)
     ]
     return Ordered(len(parts), work, memory, tuple(tokens.grids[starts])), parts
 
@@ -92,11 +91,12 @@ def _starts(grids: Ints) -> list[int]:
     return [0, *changes.tolist()]
 
 
-def _part(work: Work, tokens: Tokens, of: slice, memory: Memory) -> Part:
-    height, width = tokens.grids[of.start].tolist()
+def _part(work: Work, tokens: Tokens, first: int, end: int, memory: Memory) -> Part:
+    of = slice(first, end)
+    height, width = tokens.grids[first].tolist()
     size: Size = (height * tokens.patch, width * tokens.patch)
     mine = replace(tokens, grids=tokens.grids[of])
     return Part(
         work.samples[of], work.occurrences[of], work.seed, work.epoch, work.step, work.rank, size,
-        work.view, None, work.choices, mine, memory, of.start
+        work.view, None, work.choices, mine, memory, first
     )  # fmt: skip

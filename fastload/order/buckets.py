@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -10,22 +10,13 @@ from fastload import _native
 from fastload.errors import UsageError
 from fastload.order import bucket_data, groups, mixture, shapes
 from fastload.order.distributed import place
-from fastload.order.groups import GroupSampler, How, whole
+from fastload.order.groups import GroupSampler, How, Sized, whole
 from fastload.order.samplers import next_epoch
 from fastload.order.shapes import Shape
 from fastload.spec import Longs
 
 MOST = 4096  # buckets
 SHOWN = 3  # of them, in a line
-
-
-class Bucketed(NamedTuple):
-    """One rank's share of a step."""
-
-    samples: Longs  # int64 [N]
-    occurrences: Longs  # int64 [N]: 1 and more of an image that fills a last step up
-    size: Shape
-    tokens: None = None  # it has images
 
 
 class BucketSampler(GroupSampler):
@@ -178,10 +169,10 @@ class BucketSampler(GroupSampler):
         for batch in self.batches():
             yield batch.samples.tolist()
 
-    def batches(self, first: int = 0) -> Iterator[Bucketed]:
+    def batches(self, first: int = 0) -> Iterator[Sized]:
         """This rank's share of the next epoch's steps, from number `first` on."""
         for share in self._groups.shares(next_epoch(self), first):
-            yield Bucketed(share.samples, share.occurrences, self.buckets[share.group])
+            yield Sized(share.samples, share.occurrences, self.buckets[share.group])
 
     def _problems(self) -> list[str]:
         given = [

@@ -32,8 +32,9 @@ def grids(sizes: Ints, patch: int, length: int, enlarge: float | None = None) ->
         low, high = np.where(fits, middle, low), np.where(fits, high, middle)
     if enlarge is not None:
         low = np.minimum(low, enlarge)
-    out: Ints = _grid(sides, low, patch).astype(np.int32)
-    return np.minimum(out, MAX_SIDE // patch)[inverse.reshape(-1)]
+    grid = np.minimum(_grid(sides, low, patch), MAX_SIDE // patch).astype(np.int32)
+    out: Ints = grid[inverse.reshape(-1)]
+    return out
 
 
 def _grid(sides: Floats, scale: Floats, patch: int) -> Floats:

@@ -15,7 +15,7 @@ import torch.utils.data
 
 from fastload import rng
 from fastload.order.blocks import STEP
-from fastload.spec import Array, Longs
+from fastload.spec import Array, Longs, Tokens
 
 
 class Share(NamedTuple):
@@ -24,6 +24,15 @@ class Share(NamedTuple):
     group: int
     samples: Longs  # int64 [N]
     occurrences: Longs  # int64 [N]: 1 and more of an image that fills a last step up
+
+
+class Sized(NamedTuple):
+    """One rank's share of a step, whose images have a size, or as many patches as `tokens` says."""
+
+    samples: Longs  # int64 [N]
+    occurrences: Longs  # int64 [N], as in Share
+    size: tuple[int, int] | None = None  # height and width, px
+    tokens: Tokens | None = None
 
 
 class How(NamedTuple):

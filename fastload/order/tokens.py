@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from fastload.errors import UsageError
 from fastload.order import bucket_data, grids, groups, mixture
 from fastload.order.blocks import STEP
 from fastload.order.distributed import place
-from fastload.order.groups import Groups, GroupSampler, How, whole
+from fastload.order.groups import Groups, GroupSampler, How, Sized, whole
 from fastload.order.samplers import next_epoch
 from fastload.spec import Array, Ints, Longs, Tokens
 from fastload.transforms.base import MAX_SIDE
@@ -21,24 +21,14 @@ MOST_LENGTHS = 64
 SHOWN = 4  # row lengths in a line
 
 
-class Tokened(NamedTuple):
-    """One rank's share of a step."""
-
-    samples: Longs  # int64 [N], by grid
-    occurrences: Longs  # int64 [N]: 1 and more of an image that fills a last step up
-    tokens: Tokens
-    size: None = None  # each image has its own
-
-
 class TokenSampler(GroupSampler):
-    """Batches of a budget of tokens, for models that take images of any size as patches: NaFlex,
-    NaViT.
+    """Batches of a budget of tokens, for models that take patches of images of any size.
 
-    For `DataLoader(data, batch_sampler=TokenSampler(data, 16384))`, whose batches are then
-    dictionaries as timm's NaFlexVit takes them, and labels. Each image keeps its aspect and becomes
-    as large as its patches fit into a length. Images of about as many patches share a batch, so
-    that hardly a row is padded. docs/token-batches.md. The order is a pure function of (seed,
-    epoch). In each step all ranks have rows of one length, and as many.
+    Such models are NaFlex and NaViT. With `DataLoader(data, batch_sampler=TokenSampler(data,
+    16384))` batches are dictionaries as timm's NaFlexVit takes them, and labels. Each image keeps
+    its aspect and becomes as large as its patches fit into a length. Images of about as many
+    patches share a batch, so that hardly a row is padded. docs/token-batches.md. The order is a
+    pure function of (seed, epoch). In each step all ranks have rows of one length, and as many.
 
     Args:
         data: What `fastload.open` gives, or torchvision's ImageFolder and its like; or the heights
@@ -205,7 +195,7 @@ class TokenSampler(GroupSampler):
         for batch in self.batches():
             yield batch.samples.tolist()
 
-    def batches(self, first: int = 0) -> Iterator[Tokened]:
+    def batches(self, first: int = 0) -> Iterator[Sized]:
         """This rank's share of the next epoch's steps, from number `first` on."""
         epoch = next_epoch(self)
         turns = self._lengths_of(epoch)
@@ -213,7 +203,7 @@ class TokenSampler(GroupSampler):
             grid = self._grids[turns[share.samples], share.samples].astype(np.int32)
             order = np.lexsort((grid[:, 1], grid[:, 0]))  # what has one grid is made at once
             tokens = Tokens(self.patch, self.rows[share.group], grid[order])
-            yield Tokened(share.samples[order], share.occurrences[order], tokens)
+            yield Sized(share.samples[order], share.occurrences[order], None, tokens)
 
 
 def _problems(
