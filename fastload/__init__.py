@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from fastload.order.buckets import BucketSampler
     from fastload.order.distributed import DistributedSampler
     from fastload.order.samplers import ShuffleSampler
+    from fastload.order.tokens import TokenSampler
     from fastload.profiler import profile, watch
     from fastload.progressive import ProgressiveResize
     from fastload.sheets.inline import show
@@ -74,6 +75,7 @@ __all__ = [
     "StoreAccessError",
     "StoreError",
     "StoreTimeoutError",
+    "TokenSampler",
     "UsageError",
     "accelerate",
     "doctor",
@@ -97,6 +99,7 @@ _HOMES = {
     "PixelBatchSampler": "order.batches",
     "ProgressiveResize": "progressive",
     "ShuffleSampler": "order.samplers",
+    "TokenSampler": "order.tokens",
     "accelerate": "loader",
     "doctor": "cli.diagnosis",
     "from_huggingface": "lowering",

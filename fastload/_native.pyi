@@ -817,6 +817,7 @@ class StoreRecords:
         fills: NDArray[Any] | None = None,
         noise: Noise | None = None,
         partners: NDArray[np.int32] | None = None,
+        patch: int = 0,
     ) -> None:
         """table: [3, 256] of the output's type, the value stored for each uint8 channel value; None
         stores the uint8 value.
@@ -830,10 +831,16 @@ class StoreRecords:
             0     the partner's position in the batch
             1..4  a box: top, left, height, width; inside it the values are the partner's
             5, 6  bits of two float32 weights, of the image and of its partner, outside the box
+
+        patch: side, px, of the squares that Job.run and Job.then cut the stored image into, row by
+            row; both sides are multiples of it, and channels are last. Then out is
+            [N, tokens, patch * patch * 3], and zeros fill the rows up. 0: images stay whole.
         """
 
     @property
     def channels_last(self) -> bool: ...
+    @property
+    def patch(self) -> int: ...
     @property
     def table(self) -> NDArray[Any] | None: ...
     @property

@@ -63,6 +63,21 @@ class Spec:
 
 
 @dataclass(frozen=True)
+class Tokens:
+    """How the images of a batch lie in its rows of patches.
+
+    Args:
+        patch: Side of a patch, px.
+        length: Patches of a row, with those that fill it up.
+        grids: int32 [N, 2]: patches high and wide of each image.
+    """
+
+    patch: int
+    length: int
+    grids: Ints
+
+
+@dataclass(frozen=True)
 class Work:
     """The samples of one batch and everything that their random numbers depend on.
 
@@ -78,6 +93,7 @@ class Work:
         view: Which of several pictures of its samples.
         valid: bool [N], handed out with the batch: False where a sample only fills it up.
         choices: int64 [K], samples that may stand in for a bad one; None: any of the data set.
+        tokens: Of a batch of patches; None: it has images.
 
     Example:
         >>> import numpy as np
@@ -97,6 +113,7 @@ class Work:
     view: int = 0
     valid: NDArray[np.bool_] | None = None
     choices: Longs | None = None
+    tokens: Tokens | None = None
 
     def batch(
         self,

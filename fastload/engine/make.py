@@ -12,6 +12,7 @@ from fastload.backends.table import facts
 from fastload.engine.ffcv import FfcvEngine
 from fastload.engine.joint import JointEngine
 from fastload.engine.native import NativeEngine, check_threads
+from fastload.engine.tokens import TokenEngine
 from fastload.engine.torch import TorchEngine
 from fastload.engine.uploading import Gpu
 from fastload.plan import placement, preflight
@@ -71,13 +72,23 @@ def make(loader: EngineOptions, backend: str, plan: Plan) -> Engine:
     check_threads(loader.num_workers)
     # Threads share every batch, so a few batches under way keep all of them busy.
     depth, seek = min(depth, MOST_AHEAD), collect.make(loader.seek_index, plan.source)
-    preflight.check(runner.plan, loader.num_workers, depth, loader.batch_size)
+    preflight.check(runner.plan, loader.num_workers, depth, _images(loader, plan))
     gpu = None
     if loader.device is not None and kind == "cuda":
         choices = placements(loader, backend, plan)[0]
         gpu = Gpu(devices.opened(loader.device), loader.device, choices)
+    if plan.patch:
+        return TokenEngine(runner, loader.num_workers, depth, seek, pinned=pinned)
     engine = FfcvEngine if kind_of == "ffcv" else NativeEngine
     return engine(runner, loader.num_workers, depth, seek, pinned=pinned, gpu=gpu)
+
+
+def _images(loader: EngineOptions, plan: Plan) -> int | None:
+    """Of a batch, of the size that the pipeline gives."""
+    if not plan.patch:
+        return loader.batch_size
+    pixels = (plan.out.height or 1) * (plan.out.width or 1)
+    return -(-plan.tokens * plan.patch**2 // pixels)
 
 
 def _joint(loader: EngineOptions, plan: Plan) -> JointEngine:

@@ -122,12 +122,12 @@ class NativeEngine(Engine):
         if self.uploader or not self.pool.threads:
             return Begun(job, work, None)
         runner = self._runner(work.size, self.chooser.choose(work.size))
-        return Begun(job, work, runner.ahead(job, work, partial(self._slots, runner, len(work))))
+        return Begun(job, work, runner.ahead(job, work, partial(self._slots, runner, work)))
 
-    def _slots(self, runner: native.Runner, count: int) -> list[Array]:
+    def _slots(self, runner: native.Runner, work: Work) -> list[Array]:
         """Memory for a batch, of each picture."""
         return [
-            ring.take(picture.host_shape(count), picture.host_dtype)
+            ring.take(picture.host_shape(len(work)), picture.host_dtype)
             for ring, picture in zip(self.rings, runner.pictures, strict=True)
         ]
 
@@ -141,7 +141,7 @@ class NativeEngine(Engine):
         runner = self._runner(work.size, placement)
         batch = runner.draw(job, work)
         count, sizes = len(batch.work), job.sizes
-        outs = ahead.outs if ahead and count == len(work) else self._slots(runner, count)
+        outs = ahead.outs if ahead and count == len(work) else self._slots(runner, batch.work)
         late, prepared = job.late.any(), None
         if self.uploader and placement.decode == "gpu":
             prepared = self.uploader.prepare(job, batch.drawn)

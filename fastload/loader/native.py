@@ -25,6 +25,7 @@ from fastload.order import distributed, loaders, samplers
 from fastload.order.batches import PixelBatchSampler
 from fastload.order.buckets import BucketSampler
 from fastload.order.distributed import DistributedSampler
+from fastload.order.tokens import TokenSampler
 from fastload.plan import forms
 from fastload.plan.bad_samples import BadSamples
 from fastload.plan.plan import Plan
@@ -181,8 +182,8 @@ def works(
     batches = loader.batch_sampler
     if type(batches) is BatchSampler and type(batches.sampler) is DistributedSampler:
         ordered: Iterator[WorkOrError] = _shared(batches, batches.sampler, start, progress.first)
-    elif type(batches) is BucketSampler:
-        ordered = _bucketed(batches, start, progress.first)
+    elif type(batches) is BucketSampler or type(batches) is TokenSampler:
+        ordered = _sized(batches, start, progress.first)
     else:
         ordered = _sampled(loader, progress, sampler, start)
     for work in ordered:
@@ -219,11 +220,11 @@ def _shared(
         yield start.batch(step, part.samples, part.occurrences, choices, part.valid)
 
 
-def _bucketed(batches: BucketSampler, start: Work, first: int) -> Iterator[Work]:
-    """The batches of buckets, each of its own size."""
+def _sized(batches: BucketSampler | TokenSampler, start: Work, first: int) -> Iterator[Work]:
+    """The batches of a sampler that says the sizes of images."""
     for step, part in enumerate(batches.batches(first), first):
         work = start.batch(step, part.samples, part.occurrences, None)
-        yield replace(work, size=part.size)
+        yield replace(work, size=part.size, tokens=part.tokens)
 
 
 def _sampled(

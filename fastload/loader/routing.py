@@ -11,10 +11,13 @@ from fastload.loader.base import BaseLoader, Route
 from fastload.loader.options import LoaderOptions
 from fastload.order import epochs
 from fastload.order.buckets import BucketSampler
+from fastload.order.tokens import TokenSampler
 from fastload.plan import jointly
 from fastload.plan.pipeline import Pipeline
 from fastload.plan.plan import Plan, plan
 from fastload.system import devices
+
+SIZED = (BucketSampler, TokenSampler)  # which say the sizes of images
 
 
 def find(loader: BaseLoader[object]) -> Route:
@@ -32,12 +35,17 @@ def find(loader: BaseLoader[object]) -> Route:
     # mixes nothing.
     among = choosing.AUTO if ours or options.mix else ("native",)
     try:
-        planned = _planned(pipeline, options)
-        sizes.check_buckets(loader, planned)
+        planned = sizes.by_sampler(loader, _planned(pipeline, options))
+        if planned.patch:
+            among = ("native",)
+            if options.backend not in ("auto", "native"):
+                raise BackendError(
+                    f"loader: backend {options.backend!r} makes no patches; use backend='native'"
+                )
         kind = devices.kind(options.device)
         backend, why_not, why = choosing.choose(options.backend, planned, kind, among)
     except (PipelineError, BackendError) as error:
-        if ours or _insists(loader) or type(loader.batch_sampler) is BucketSampler:
+        if ours or _insists(loader) or type(loader.batch_sampler) in SIZED:
             raise
         return _torchs_engine(loader, str(error).splitlines(), marks)
     if why_not and arguments.strict():
@@ -50,8 +58,9 @@ def _joint(loader: BaseLoader[object], pipeline: Pipeline, marks: lowering.Marks
     options, reasons = loader.options, list[str]()
     if options.backend not in ("auto", "native"):
         reasons.append(f"backend {options.backend} moves no boxes")
-    if type(loader.batch_sampler) is BucketSampler:
-        reasons.append("BucketSampler makes batches of one size, and each image has its own")
+    if type(loader.batch_sampler) in SIZED:
+        name = type(loader.batch_sampler).__name__
+        reasons.append(f"{name} makes images of other sizes, and the transforms say theirs")
     reasons += [_native.MISSING] * bool(_native.MISSING)
     try:
         planned = jointly.plan(
@@ -134,5 +143,6 @@ def _insists(loader: BaseLoader[object]) -> str:
         (epochs.is_exact(loader), "eval_exact"),
         (bool(options.size_schedule), "size_schedule"),
         (bool(options.mix), "mix"),
+        (type(loader.batch_sampler) is TokenSampler, "TokenSampler"),
     )
     return next((text for insists, text in cases if insists), "")

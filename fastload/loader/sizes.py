@@ -4,6 +4,8 @@ from fastload import progressive
 from fastload.errors import PipelineError, UsageError
 from fastload.loader.base import BaseLoader
 from fastload.order.buckets import BucketSampler
+from fastload.order.tokens import TokenSampler
+from fastload.plan import patches
 from fastload.plan.plan import Plan, bucket_problems
 
 
@@ -33,6 +35,8 @@ def explain(loader: BaseLoader[object], plan: Plan) -> list[str]:
     """The sizes of batches, as DataLoader.explain says them."""
     if type(loader.batch_sampler) is BucketSampler:
         return [f"  buckets {loader.batch_sampler.said()}"]
+    if type(loader.batch_sampler) is TokenSampler:
+        return [f"  tokens  {loader.batch_sampler.said()}"]
     if loader.size_schedule is None:
         return []
     first = at(loader, plan, loader._epoch, 0) or plan.full
@@ -40,19 +44,26 @@ def explain(loader: BaseLoader[object], plan: Plan) -> list[str]:
     return [f"  sizes   {loader.size_schedule}: {sizes}"]
 
 
-def check_buckets(loader: BaseLoader[object], plan: Plan) -> None:
-    """Raise PipelineError where images of the loader's buckets cannot be made, and UsageError where
-    its sampler is of other data.
+def by_sampler(loader: BaseLoader[object], plan: Plan) -> Plan:
+    """The plan of the loader's batches, where its sampler says their sizes.
+
+    Raises PipelineError where such images cannot be made, and UsageError where the sampler is of
+    other data.
     """
     batches = loader.batch_sampler
-    if type(batches) is not BucketSampler:
-        return
+    if type(batches) is not BucketSampler and type(batches) is not TokenSampler:
+        return plan
     if loader.size_schedule is not None:
-        raise UsageError("DataLoader: size_schedule and BucketSampler are both given; choose one")
+        name = type(batches).__name__
+        raise UsageError(f"DataLoader: size_schedule and {name} are both given; choose one")
     if batches.length != len(plan.source):
         raise UsageError(
             f"DataLoader: batch_sampler is of {batches.length} images, the data set has "
             f"{len(plan.source)}; give both the same data set"
         )
+    if isinstance(batches, TokenSampler):
+        tokens = batches.tokens
+        return patches.patched(plan, batches.patch, tokens, batches.shapes, loader.device)
     if problems := bucket_problems(plan, batches.counts):
         raise PipelineError(problems)
+    return plan

@@ -12,11 +12,13 @@ from fastload.sources import FileSource, Source, image_sizes
 from fastload.spec import Ints
 
 
-def sizes(data: Any) -> Ints:
+def sizes(data: Any, who: str = "BucketSampler") -> Ints:
     """int32 [N, 2]: height and width of each image, px; 0, 0 where nobody can tell.
 
     data: a data set of fastload's; one with `samples`, pairs of a path and something else, as
         torchvision's; a Subset or ConcatDataset of such; or the sizes themselves.
+
+    who: The sampler that asks, for messages.
 
     Raises UsageError and SourceError.
     """
@@ -24,17 +26,17 @@ def sizes(data: Any) -> Ints:
     if source is not None:
         return image_sizes.of(source)
     if isinstance(data, Subset):
-        return sizes(data.dataset)[np.asarray(data.indices, np.int64)]
+        return sizes(data.dataset, who)[np.asarray(data.indices, np.int64)]
     if isinstance(data, ConcatDataset):
-        return np.concatenate([sizes(part) for part in data.datasets])
+        return np.concatenate([sizes(part, who) for part in data.datasets])
     if isinstance(samples := getattr(data, "samples", None), list):
         paths = tuple(str(sample[0]) for sample in samples)
         nobody = np.zeros(len(paths), np.int64)
         return image_sizes.of(FileSource(str(getattr(data, "root", "")), paths, nobody, ()))
-    return _given(data)
+    return _given(data, who)
 
 
-def _given(data: object) -> Ints:
+def _given(data: object, who: str) -> Ints:
     try:
         # Without a look at what is no list of numbers: a data set would load its images.
         array = np.asarray(data) if isinstance(data, (Sequence, np.ndarray, torch.Tensor)) else None
@@ -43,9 +45,9 @@ def _given(data: object) -> Ints:
     if array is not None and array.ndim == 2 and array.shape[1] == 2 and array.dtype.kind in "iu":
         for px in (array.min(), array.max()) if len(array) else ():
             if not 0 <= px < 1 << 31:
-                raise UsageError(f"BucketSampler: data has a size of {px} px, want 0 to 2**31 - 1")
+                raise UsageError(f"{who}: data has a size of {px} px, want 0 to 2**31 - 1")
         return array.astype(np.int32)
     raise UsageError(
-        f"BucketSampler: data is of {type(data).__name__}, and nothing tells its images' sizes; "
+        f"{who}: data is of {type(data).__name__}, and nothing tells its images' sizes; "
         "give them in its place: heights and widths, int [N, 2]"
     )

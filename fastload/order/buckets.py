@@ -1,46 +1,25 @@
-"""Batches of one height and width each: images of like aspect, over all ranks.
-
-The epoch's steps are those of all buckets, mixed; a step is the next images of its bucket's own
-order. Both orders are pure functions of (seed, epoch) and of how many images all ranks take in a
-step. So every rank finds the same steps, and any step can be the first.
-"""
+"""Batches of one height and width each: images of like aspect, over all ranks."""
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import torch.utils.data
 
-from fastload import _native, rng
+from fastload import _native
 from fastload.errors import UsageError
-from fastload.order import bucket_data, mixture, shapes
-from fastload.order.blocks import STEP
+from fastload.order import bucket_data, groups, mixture, shapes
 from fastload.order.distributed import place
+from fastload.order.groups import GroupSampler, How, Sized, whole
 from fastload.order.samplers import next_epoch
 from fastload.order.shapes import Shape
-from fastload.spec import Array, Longs
+from fastload.spec import Longs
 
 MOST = 4096  # buckets
 SHOWN = 3  # of them, in a line
 
 
-class Bucketed(NamedTuple):
-    """One rank's share of a step."""
-
-    samples: Longs  # int64 [N]
-    occurrences: Longs  # int64 [N]: 1 and more of an image that fills a last step up
-    size: Shape
-
-
-class _Steps(NamedTuple):
-    """An epoch's steps: arrays [T]."""
-
-    bucket: Array
-    number: Longs  # of the step among its bucket's
-
-
-class BucketSampler(torch.utils.data.Sampler[list[int]]):
+class BucketSampler(GroupSampler):
     """Batches whose images have one height and width: aspect-ratio buckets.
 
     For `DataLoader(data, batch_sampler=BucketSampler(data, 16))`. Each image goes to the bucket
@@ -99,11 +78,12 @@ class BucketSampler(torch.utils.data.Sampler[list[int]]):
         rank: int | None = None,
         drop_last: bool = False,
     ) -> None:
-        self.num_replicas, self.rank = place(num_replicas, rank)
+        how = How(shuffle, seed, drop_last, *place(num_replicas, rank))
+        super().__init__(how)
         self.batch_size, self.batch_pixels = batch_size, batch_pixels
-        self.shuffle, self.seed, self.drop_last, self.epoch = shuffle, seed, drop_last, -1
         problems = [
             *self._problems(),
+            *groups.how_problems(how),
             *_shape_problems(buckets, pixels, step, max_aspect, slack),
         ]
         if mixture.of_data(data):
@@ -127,10 +107,7 @@ class BucketSampler(torch.utils.data.Sampler[list[int]]):
             bucket = shapes.merged(bucket, self._together, self.buckets)
         cut = shapes.cut_shares(sizes, bucket, self.buckets)[(sizes > 0).all(axis=1)]
         self.cropped = float(cut.mean()) if len(cut) else 0.0
-        self._count = np.bincount(bucket, minlength=len(self.buckets)).astype(np.int64)
-        self._first = np.cumsum(self._count) - self._count
-        small = np.int32 if self.length < 1 << 31 else np.int64
-        self._members = np.argsort(bucket, kind="stable").astype(small)
+        self._groups = groups.grouped(bucket, self._together, self.how)
         self._bucket = bucket
         said = repr((self.buckets, self._together.tolist())).encode() + bucket.tobytes()
         self.fingerprint = _native.xxh3(said) >> 1
@@ -163,13 +140,13 @@ class BucketSampler(torch.utils.data.Sampler[list[int]]):
     @property
     def counts(self) -> dict[Shape, int]:
         """How many images each bucket has, of those that have any."""
-        pairs = zip(self.buckets, self._count.tolist(), strict=True)
+        pairs = zip(self.buckets, self._groups.count.tolist(), strict=True)
         return {shape: count for shape, count in pairs if count}
 
     @property
     def left_out(self) -> int:
         """Images that an epoch leaves out: none without drop_last."""
-        return int((self._count % self._together).sum()) if self.drop_last else 0
+        return self._groups.left_out
 
     def said(self) -> str:
         """Its buckets in one line, as `DataLoader.explain` says them."""
@@ -184,54 +161,18 @@ class BucketSampler(torch.utils.data.Sampler[list[int]]):
         """Height and width of the bucket of one image, px. Raises IndexError."""
         return self.buckets[int(self._bucket[index])]
 
-    def set_epoch(self, epoch: int) -> None:
-        """The next iteration is this epoch, from 0. Raises UsageError."""
-        self.epoch = rng.checked_epoch("BucketSampler.set_epoch", epoch) - 1
-
-    @cached_property
-    def _steps_of(self) -> Longs:
-        """int64 [K]: steps of each bucket in an epoch."""
-        return (
-            self._count // self._together if self.drop_last else -(-self._count // self._together)
-        )
-
     def __len__(self) -> int:
         """Steps of an epoch, on every rank."""
-        return int(self._steps_of.sum())
+        return len(self._groups)
 
     def __iter__(self) -> Iterator[list[int]]:
         for batch in self.batches():
             yield batch.samples.tolist()
 
-    def batches(self, first: int = 0) -> Iterator[Bucketed]:
+    def batches(self, first: int = 0) -> Iterator[Sized]:
         """This rank's share of the next epoch's steps, from number `first` on."""
-        epoch = next_epoch(self)
-        steps = self._steps(epoch)
-        for step in range(first, len(steps.bucket)):
-            yield self._batch(int(steps.bucket[step]), int(steps.number[step]), epoch)
-
-    def _steps(self, epoch: int) -> _Steps:
-        """The buckets' steps, mixed: those of one bucket stay in their order."""
-        count = len(self)
-        bucket = np.repeat(np.arange(len(self.buckets), dtype=np.int16), self._steps_of)
-        if self.shuffle and count:
-            bucket = bucket[rng.permute(np.arange(count), count, self.seed, epoch)]
-        number, starts = np.empty(count, np.int64), np.cumsum(self._steps_of) - self._steps_of
-        by_bucket = np.argsort(bucket, kind="stable")
-        number[by_bucket] = np.arange(count) - np.repeat(starts, self._steps_of)
-        return _Steps(bucket, number)
-
-    def _batch(self, bucket: int, number: int, epoch: int) -> Bucketed:
-        count, together = int(self._count[bucket]), int(self._together[bucket])
-        start, world = number * together, self.num_replicas
-        mine = -(-(min(start + together, count) - start) // world)
-        positions = start + self.rank + world * np.arange(mine)
-        occurrences, places = np.divmod(positions, count)  # beyond the end: its first ones again
-        if self.shuffle:
-            key = (self.seed + (bucket + 1) * STEP) % (1 << 64)
-            places = rng.permute(places, count, key, epoch)
-        samples = self._members[self._first[bucket] + places].astype(np.int64)
-        return Bucketed(samples, occurrences, self.buckets[bucket])
+        for share in self._groups.shares(next_epoch(self), first):
+            yield Sized(share.samples, share.occurrences, self.buckets[share.group])
 
     def _problems(self) -> list[str]:
         given = [
@@ -243,23 +184,13 @@ class BucketSampler(torch.utils.data.Sampler[list[int]]):
             if value is not None
         ]
         problems = [
-            f"{name} is {value!r}, want 1 or more" for name, value in given if not _whole(value)
+            f"{name} is {value!r}, want 1 or more" for name, value in given if not whole(value)
         ]
         if len(given) != 1:
             problems.append(
                 f"{len(given)} of batch_size and batch_pixels are given, want exactly one"
             )
-        if not (isinstance(self.seed, int) and 0 <= self.seed < 1 << 64):
-            problems.append(f"seed is {self.seed!r}, want 0 to 2**64 - 1")
-        if self.num_replicas < 1:
-            problems.append(f"num_replicas is {self.num_replicas}, want 1 or more")
-        elif not 0 <= self.rank < self.num_replicas:
-            problems.append(f"rank is {self.rank}, want 0 to {self.num_replicas - 1}")
         return problems
-
-
-def _whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
 def _shape_problems(
@@ -268,8 +199,8 @@ def _shape_problems(
     if buckets is not None:
         return shapes.shape_problems(buckets, MOST)
     checks = (
-        (_whole(pixels), f"pixels is {pixels!r}, want 1 or more"),
-        (_whole(step), f"step is {step!r}, want 1 or more"),
+        (whole(pixels), f"pixels is {pixels!r}, want 1 or more"),
+        (whole(step), f"step is {step!r}, want 1 or more"),
         (max_aspect >= 1, f"max_aspect is {max_aspect!r}, want 1 or more"),
         (0 <= slack < 1, f"slack is {slack!r}, want 0 or more, below 1"),
     )

@@ -17,10 +17,11 @@ from fastload.order.buckets import BucketSampler
 from fastload.order.distributed import DistributedSampler
 from fastload.order.loaders import OrderedLoader
 from fastload.order.samplers import ShuffleSampler
+from fastload.order.tokens import TokenSampler
 from fastload.sources import Source
 
 NAMES = 64  # samples whose names and labels stand for the data set
-KEYED = (ShuffleSampler, DistributedSampler, BucketSampler)
+KEYED = (ShuffleSampler, DistributedSampler, BucketSampler, TokenSampler)
 # Orders that move no generator but their own
 PURE = (SequentialSampler, TorchsSampler, *KEYED, list, tuple, range, _InfiniteConstantSampler)
 
@@ -81,7 +82,7 @@ def global_batch(loader: OrderedLoader, epoch: int) -> int | None:
         return int(batches.batch_size) * world
     if type(batches) is PixelBatchSampler:
         return batches.at(epoch) * world
-    if type(batches) is BucketSampler:
+    if type(batches) is BucketSampler or type(batches) is TokenSampler:
         return batches.global_batch
     return world if batches is None else None
 
@@ -94,7 +95,7 @@ def described(loader: OrderedLoader) -> str:
     }
     settings["window"] = asked(sampler, "window", int) or None
     settings["mixture"] = asked(sampler, "mixture", int)
-    if type(sampler) is BucketSampler:
+    if type(sampler) is BucketSampler or type(sampler) is TokenSampler:
         settings |= sampler.settings
     shown = [f"{name}={value}" for name, value in settings.items() if value is not None]
     return f"{type(sampler).__name__}({', '.join(shown)})"[:128]

@@ -42,6 +42,8 @@ class Plan:
         by_part: Of a mix whose parts have ops of their own: the plan of each.
         part: Which of these this is.
         joint: What moves images and targets together, in place of steps and labels.
+        patch: Side of the patches that a batch has in place of images, px; 0: it has images.
+        tokens: Of these in a batch, at most.
 
     Example:
         >>> import fastload
@@ -71,6 +73,8 @@ class Plan:
     by_part: tuple["Plan", ...] = ()
     part: str = ""
     joint: Joint | None = None
+    patch: int = 0
+    tokens: int = 0
 
     @property
     def pictures(self) -> tuple["Plan", ...]:

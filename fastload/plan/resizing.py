@@ -50,17 +50,18 @@ def at_size(ops: tuple[Op, ...], mode: str, size: int, full: int) -> tuple[Op, .
     return (*ops, (BatchResize if mode == "resize" else BatchCrop)(size / full))
 
 
-def bucket_problems(ops: tuple[Op, ...]) -> list[str]:
-    """Why images of this pipeline cannot have the sizes of buckets."""
+def bucket_problems(ops: tuple[Op, ...], who: str = BUCKETS) -> list[str]:
+    """Why images of this pipeline cannot have the sizes of buckets; who: the sampler."""
     crops = [(number, op) for number, op in enumerate(ops, start=1) if op.stage == Stage.CROP]
     problems = []
+    what = "their bucket" if who == BUCKETS else "their patches"
     if not any(isinstance(op, Region) for _, op in crops):
         problems.append(
-            f"{BUCKETS}: nothing resizes the images to their bucket; begin with Resize and "
+            f"{who}: nothing resizes the images to {what}; begin with Resize and "
             "RandomCrop, or RandomResizedCrop"
         )
     return problems + [
-        f"{BUCKETS}: op {number} ({op.name}) has no other shape; leave it out, or give batch_size "
+        f"{who}: op {number} ({op.name}) has no other shape; leave it out, or give batch_size "
         "in place of the sampler"
         for number, op in crops
         if op.fitted(1.0, 2.0) is None

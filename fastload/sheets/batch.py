@@ -9,6 +9,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from fastload import lowering
+from fastload.engine import parts
 from fastload.errors import UsageError
 from fastload.loader import DataLoader
 from fastload.plan.batch import mix_records
@@ -96,13 +97,13 @@ class Batches:
         self.loader, self.seed, self.epoch = loader, seed, epoch
         route = loader._route
         assert route.plan is not None  # a fastload data set is never left to PyTorch's own engine
-        self.plan: Plan = route.plan
+        self.plan: Plan = replace(route.plan, patch=0)  # patches show images
         self.backend = str(route.backend)
 
     def works(self) -> Iterator[Work]:
         self.loader.set_epoch(self.epoch)
         works = self.loader._works(self.plan, self.seed, self.epoch)
-        return (work for work in works if isinstance(work, Work))
+        return (part for work in works if isinstance(work, Work) for part in parts.images(work))
 
     def first(self, count: int) -> list[Shown]:
         """So many samples of the epoch, or all of a shorter one. Raises SampleError."""
@@ -118,7 +119,7 @@ class Batches:
         sized = self.plan if work.size is None else self.plan.at(work.size)
         how, few = mix_records(sized, work), cut(work, window)
         # Draws depend on the step, not on the batch's other samples; but these may be partners.
-        engine = self.loader._make_engine(self.loader._route)
+        engine = self.loader._make_engine(replace(self.loader._route, plan=self.plan))
         images, _ = next(iter(engine.epoch(iter([few if how is None else work]))))
         batches = images if self.plan.views else [images if how is None else images[window]]
         pixels = [

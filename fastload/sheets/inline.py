@@ -12,6 +12,7 @@ from PIL import Image
 from fastload.errors import UsageError
 from fastload.loader import DataLoader
 from fastload.order.buckets import BucketSampler
+from fastload.order.tokens import TokenSampler
 from fastload.sheets import files, joint, sheet
 from fastload.sheets.batch import ORIGINAL, Batches, Shown
 from fastload.sheets.layout import Card, Sheet, fitted
@@ -19,6 +20,7 @@ from fastload.sheets.layout import Card, Sheet, fitted
 LARGEST = 256  # px, longer side of an image on the sheet
 LETTERS = 80  # of a caption
 MOST_IMAGES = 256
+SIZED = (BucketSampler, TokenSampler)  # whose images differ in size
 
 
 class Picture:
@@ -58,9 +60,9 @@ def show(
 ) -> Picture:
     """Draw images as the model will see them, each beside its original, with every draw in words.
 
-    The order is shuffled. Of a loader with a seed and `shuffle=True`, or a `BucketSampler`, these
-    are the first images of the epoch. Nothing of the loader changes, and its next epoch is the same
-    as without it.
+    The order is shuffled. Of a loader with a seed and `shuffle=True`, a `BucketSampler` or a
+    `TokenSampler`, these are the first images of the epoch. Nothing of the loader changes, and its
+    next epoch is the same as without it.
 
     Args:
         data: A `fastload.DataLoader`; or a data set that it runs natively, such as what
@@ -93,7 +95,7 @@ def show(
     else:
         dataset, seed, mix = data, 0, None
     order: dict[str, Any] = {"batch_size": n, "shuffle": True}
-    if isinstance(data, DataLoader) and type(data.batch_sampler) is BucketSampler:
+    if isinstance(data, DataLoader) and type(data.batch_sampler) in SIZED:
         order = {"batch_sampler": copy.copy(data.batch_sampler)}
     loader: DataLoader[Any] = DataLoader(dataset, **order, seed=seed, seek_index="use", mix=mix)
     if loader._route.plan is None:

@@ -61,6 +61,9 @@ cpu::Format check_store(const std::string& where, const StoreRecords& store, con
 // The same of an out of `count` images of this size, px.
 cpu::Format check_batch(const std::string& where, const StoreRecords& store, const Output& out,
                         int64_t count, int height, int width);
+// The same of an out [count, tokens, patch * patch * 3], where images are cut into patches.
+cpu::Format check_patches(const std::string& where, const StoreRecords& store, const Output& out,
+                          int64_t count, int height, int width);
 
 // Functions that programs may call, and whatever Python object keeps their code alive.
 struct PyFunctions {

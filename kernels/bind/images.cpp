@@ -169,8 +169,26 @@ cpu::Format check_store(const std::string& where, const StoreRecords& store, con
 
 cpu::Format check_batch(const std::string& where, const StoreRecords& store, const Output& out,
                         int64_t count, int height, int width) {
+  if (store.patch != 0)
+    refuse(where, "patch", std::to_string(store.patch), "0: only Job.run cuts images into patches");
   return store.channels_last ? check_store(where, store, out, {count, height, width, kChannels})
                              : check_store(where, store, out, {count, kChannels, height, width});
+}
+
+cpu::Format check_patches(const std::string& where, const StoreRecords& store, const Output& out,
+                          int64_t count, int height, int width) {
+  const int patch = store.patch;
+  if (patch < 1 || height % patch != 0 || width % patch != 0)
+    refuse(where, "patch", std::to_string(patch),
+           "a side, px, of which " + std::to_string(height) + "x" + std::to_string(width) +
+               " px are multiples");
+  if (!store.channels_last) refuse(where, "channels_last", "False", "True: patches have it");
+  if (store.partners.has_value()) refuse(where, "partners", "of patches", "none: images are mixed");
+  const auto tokens = static_cast<int64_t>(out.ndim() == 3 ? out.shape(1) : 0),
+             least = static_cast<int64_t>(height / patch) * (width / patch);
+  if (out.ndim() == 3 && tokens < least)
+    refuse(where + ": out", "tokens", std::to_string(tokens), std::to_string(least) + " or more");
+  return check_store(where, store, out, {count, kAny, int64_t{patch} * patch * kChannels});
 }
 
 KeptLists parse_kept(const std::string& where, const StoreRecords& store, int64_t count, int height,

@@ -33,8 +33,9 @@ void make_noise(Noise* self, const Input& keys, const Input& fillings, const Inp
 void make_store(StoreRecords* self, bool channels_last, const OptionalInput& table,
                 const OptionalInput& rows, const OptionalInput& columns, const OptionalInput& boxes,
                 const OptionalInput& fills, const std::optional<Noise>& noise,
-                const OptionalInput& partners) {
-  new (self) StoreRecords{channels_last, table, rows, columns, boxes, fills, noise, partners};
+                const OptionalInput& partners, int patch) {
+  new (self) StoreRecords{channels_last, table, rows,     columns, boxes,
+                          fills,         noise, partners, patch};
 }
 
 void make_picture(PictureWork* self, const CropRecords& crops, const StoreRecords& store,
@@ -67,7 +68,8 @@ void bind_records(nb::module_& m) {
            "table"_a.noconvert() = nb::none(), "rows"_a.noconvert() = nb::none(),
            "columns"_a.noconvert() = nb::none(), "boxes"_a.noconvert() = nb::none(),
            "fills"_a.noconvert() = nb::none(), "noise"_a = nb::none(),
-           "partners"_a.noconvert() = nb::none())
+           "partners"_a.noconvert() = nb::none(), "patch"_a = 0)
+      .def_ro("patch", &StoreRecords::patch)
       .def_ro("channels_last", &StoreRecords::channels_last)
       .def_prop_ro("table", [](const StoreRecords& self) { return self.table; })
       .def_prop_ro("rows", [](const StoreRecords& self) { return self.rows; })

@@ -43,6 +43,7 @@ struct StoreRecords {
   std::optional<Input> fills;          // [K, 3] of the output's type
   std::optional<Noise> noise;
   std::optional<Input> partners;  // int32 [N, 7]
+  int patch = 0;  // px; 0: images stay whole
 };
 
 // One picture of every sample of a batch, and where it goes.

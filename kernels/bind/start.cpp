@@ -193,7 +193,8 @@ Planned planned(const Job& job, const PictureWork& work,
   const KeptLists kept = parse_kept(where, store, count, height, width);
   plans.rows = kept.rows;
   plans.columns = kept.columns;
-  const cpu::Format format = check_batch(where, store, out, count, kept.height, kept.width);
+  const auto check = store.patch == 0 ? check_batch : check_patches;
+  const cpu::Format format = check(where, store, out, count, kept.height, kept.width);
   ErasedLists erased = parse_erased(where, store, out.dtype(), count, kept.height, kept.width);
   plans.boxes = std::move(erased.boxes);
   plans.fills = std::move(erased.fills);
@@ -216,7 +217,12 @@ Planned planned(const Job& job, const PictureWork& work,
     plans.table.assign(bytes, bytes + kChannels * 256 * format.item_size);
   }
   auto* to = static_cast<uint8_t*>(out.data());
-  return {std::move(plans), {to, height, width, kept.height, kept.width, format}};
+  fl::Output output{to, height, width, kept.height, kept.width, format};
+  if (store.patch > 0) {
+    output.patch = store.patch;
+    output.tokens = static_cast<int64_t>(out.shape(1));
+  }
+  return {std::move(plans), output};
 }
 
 Functions functions_of(const std::vector<PictureWork>& pictures) {

@@ -133,7 +133,7 @@ bool at_once(const Sample& sample, std::span<const cpu::CropPlan> plans, const R
 }
 
 // AUGMENT and STORE of a crop that is still in cache.
-void finish(const Pixels& crop, const Steps& steps, const Output& output, Worker& worker,
+void finish(const Pixels& crop, const Steps& steps, const Output& output, void* to, Worker& worker,
             Stopwatch& watch) {
   cpu::Pixel8 from{crop.data, output.pixels(), steps.kept, nullptr};
   if (steps.program != nullptr) {
@@ -143,7 +143,7 @@ void finish(const Pixels& crop, const Steps& steps, const Output& output, Worker
     from.first = done.pending != nullptr ? &done.pending->of : nullptr;  // costs nothing there
     watch.lap(Stage::kAugment);
   }
-  cpu::store(from, output.format, steps.slot, cpu::Target::kBest);
+  cpu::store(from, output.format, to, cpu::Target::kBest);
 }
 
 // CROP and what follows; `image` holds exactly plan.source.
@@ -151,16 +151,22 @@ void store(const Image& image, const cpu::CropPlan& plan, const Picture& picture
            Stopwatch& watch) {
   const auto& [steps, output] = picture;
   const ptrdiff_t line = static_cast<ptrdiff_t>(output.width) * kChannels;
+  // Patches are cut from the stored image, which is in cache.
+  auto* to = output.patch == 0
+                 ? static_cast<uint8_t*>(steps.slot)
+                 : worker.stored.reserve(output.pixels() * kChannels * output.format.item_size);
   // Whether the crop is the result.
   const bool plain =
       output.format.plain() && steps.program == nullptr && steps.kept.rows == nullptr;
-  uint8_t* pixels = plain ? static_cast<uint8_t*>(steps.slot)
-                          : worker.pixels.reserve(line * output.height + kPadding);
+  uint8_t* pixels = plain ? to : worker.pixels.reserve(line * output.height + kPadding);
   const Pixels crop{pixels, output.height, output.width, line};
   cpu::crop_resize(image, plan, crop, worker.passes, cpu::Target::kBest);
   watch.lap(Stage::kResize);
-  if (!plain) finish(crop, steps, output, worker, watch);
-  cpu::erase(steps.erased, output.format, output.kept_height, output.kept_width, steps.slot);
+  if (!plain) finish(crop, steps, output, to, worker, watch);
+  cpu::erase(steps.erased, output.format, output.kept_height, output.kept_width, to);
+  if (output.patch > 0)
+    cpu::patches(to, output.format.item_size, output.kept_height, output.kept_width, output.patch,
+                 output.tokens, steps.slot);
   watch.lap(Stage::kStore);
 }
 

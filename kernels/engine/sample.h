@@ -57,9 +57,15 @@ struct Output {
   int height = 0, width = 0;            // of the crop, px
   int kept_height = 0, kept_width = 0;  // of what is stored of it, px
   cpu::Format format{};
+  int patch = 0;       // side of the squares that it is cut into, px; 0: it stays whole
+  int64_t tokens = 0;  // of these, with those that are filled up
 
   int64_t pixels() const { return static_cast<int64_t>(kept_height) * kept_width; }
-  uint8_t* slot(int64_t n) const { return out + n * pixels() * kChannels * format.item_size; }
+  // Of one sample
+  int64_t bytes() const {
+    return (patch > 0 ? tokens * patch * patch : pixels()) * kChannels * format.item_size;
+  }
+  uint8_t* slot(int64_t n) const { return out + n * bytes(); }
 };
 
 // What becomes of one sample in one of its pictures.

@@ -22,6 +22,7 @@ struct Worker {
   jpeg::SeekNotes notes;
   png::Workspace png;
   Scratch pixels;  // the cropped image, before STORE
+  Scratch stored;  // the image behind STORE that is still to be cut into patches
   augment::Workspace augment;
   cpu::CropScratch passes;
   std::vector<cpu::CropPlan> plans;  // one per picture of a sample
@@ -48,7 +49,7 @@ struct Worker {
 
   size_t held() const {
     return decoded.capacity() + jpeg.held() + notes.held() + png.held() + passes.held() +
-           pixels.capacity() + shared.capacity() + augment.held();
+           pixels.capacity() + stored.capacity() + shared.capacity() + augment.held();
   }
 
  private:
@@ -59,6 +60,7 @@ struct Worker {
     png.trim(keep);
     passes.trim(keep);
     pixels.trim(keep);
+    stored.trim(keep);
     shared.trim(keep);
     augment.trim(keep);
   }

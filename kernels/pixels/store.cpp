@@ -186,6 +186,19 @@ void erase(const Boxes& what, const Format& format, int height, int width, void*
   }
 }
 
+void patches(const void* image, int item_size, int height, int width, int patch, int64_t tokens,
+             void* out) {
+  const int64_t px = int64_t{3} * item_size, line = px * width, part = px * patch;
+  const auto* from = static_cast<const uint8_t*>(image);
+  auto* to = static_cast<uint8_t*>(out);
+  const uint8_t* end = to + tokens * part * patch;
+  for (int64_t top = 0; top < height; top += patch)
+    for (int64_t left = 0; left < width; left += patch)
+      for (int64_t y = top; y < top + patch; ++y, to += part)
+        std::memcpy(to, from + y * line + left * px, part);
+  std::memset(to, 0, end - to);
+}
+
 void store(const Pixel8& from, const Format& format, void* out, Target target) {
   switch (format.item_size) {
     case 1:

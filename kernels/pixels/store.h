@@ -44,4 +44,10 @@ struct Boxes {
 // In an image that is stored already, box after box.
 void erase(const Boxes& what, const Format& format, int height, int width, void* out);
 
+// An image that is stored as [height, width, 3] of values of item_size bytes, cut into squares of
+// `patch` px, of which both sides are multiples: [tokens, patch, patch, 3], row by row. Zeros fill
+// what is behind the last. Must not overlap.
+void patches(const void* image, int item_size, int height, int width, int patch, int64_t tokens,
+             void* out);
+
 }  // namespace fl::cpu

@@ -39,6 +39,7 @@ RUNNING = [
         DOCS / "errors.md",
         DOCS / "progressive.md",
         DOCS / "buckets.md",
+        DOCS / "token-batches.md",
         DOCS / "images.md",
         DOCS / "metrics.md",
         *FORMATS,

@@ -19,6 +19,8 @@ def digest(batch: Any) -> bytes:
             + str(list(batch.shape)).encode()
             + batch.contiguous().view(torch.uint8).numpy().tobytes()
         )
+    if isinstance(batch, dict):
+        return digest([*batch.items()])
     return (
         b"|".join(digest(part) for part in batch)
         if isinstance(batch, (list, tuple))

@@ -15,6 +15,7 @@ from fastload.plan.plan import Plan
 from fastload.spec import Array, Ints, Stage, Work
 
 FIRST = 2  # batches that NumPy draws
+FIRST_PARTS = 32  # the same of parts of one size of patches: there are hundreds of sizes
 
 
 class Drawing:
@@ -37,7 +38,7 @@ class Drawing:
             return _folded(found)
         out = self._by_numpy(work, sizes)
         self.drawn += 1
-        if self.drawn == FIRST:
+        if self.drawn == (FIRST_PARTS if self.plan.patch else FIRST):
             self._record(work, sizes, out)
         return out
 

@@ -56,7 +56,7 @@ class Picture:
 
     @property
     def host_channels_last(self) -> bool:
-        return self.on_device or self.plan.out.channels_last
+        return self.on_device or self.plan.out.channels_last or self.plan.patch > 0
 
     def host_shape(self, count: int) -> tuple[int, int, int, int]:
         # A GPU that augments drops rows and columns after that.
@@ -94,9 +94,8 @@ class Picture:
         partners = how.rows() if how and how.moves else None
         lists = store.Lists(drawn.rows, drawn.columns, drawn.boxes, drawn.keys, partners)
         if not self.on_device:
-            return Drawn(
-                crops, programs, store.records(self.host_channels_last, lists, self.tables), how
-            )
+            stored = store.records(self.host_channels_last, lists, self.tables, self.plan.patch)
+            return Drawn(crops, programs, stored, how)
         host, device = cuda.divided(
             self.plan, self.host_shape(len(work)), cuda.HostPart(programs, lists), self.tables
         )

@@ -49,14 +49,19 @@ def tables(steps: tuple[Step, ...], dtype: str) -> Tables:
     return Tables(table(steps, dtype), fills(steps, dtype), *noise(steps, dtype))
 
 
-def records(channels_last: bool, batch: Lists, constant: Tables) -> _native.StoreRecords:
-    """Of one batch, as the job and the GPU take them."""
+def records(
+    channels_last: bool, batch: Lists, constant: Tables, patch: int = 0
+) -> _native.StoreRecords:
+    """Of one batch, as the job and the GPU take them.
+
+    patch: side of the patches that images are cut into, px; 0: they stay whole.
+    """
     noise = None
     if batch.keys is not None and constant.fillings is not None and constant.levels is not None:
         noise = _native.Noise(batch.keys, constant.fillings, constant.levels)
     return _native.StoreRecords(
         channels_last=channels_last, table=constant.values, rows=batch.rows, columns=batch.columns,
-        boxes=batch.boxes, fills=constant.fills, noise=noise, partners=batch.partners,
+        boxes=batch.boxes, fills=constant.fills, noise=noise, partners=batch.partners, patch=patch,
     )  # fmt: skip
 
 
