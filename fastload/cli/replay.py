@@ -99,7 +99,10 @@ def _moved(batches: "Epoch", work: "Work") -> "Told":
     }  # fmt: skip
 
     def sheet() -> "Sheet":
-        cards = [Card(one.step, one.about, (one.picture,), (one.words,)) for one in each]
+        cards = [
+            Card(one.step, one.about, (one.picture,), (one.words,) * bool(one.words))
+            for one in each
+        ]
         title = f"{os.path.basename(name)}: sample {sample}"
         return Sheet("fastload replay", (title, where(batches, work.step)), tuple(cards))
 

@@ -21,10 +21,10 @@ Take = Callable[[tuple[int, int, int], np.dtype[Any]], Array]  # memory for an i
 
 
 class Sample(NamedTuple):
-    """An image [3, H, W] and its target."""
+    """An image [3, H, W] and its target, a dictionary or the only value of one."""
 
     image: torch.Tensor
-    target: Target
+    target: Any
 
 
 class Drawn(NamedTuple):
@@ -70,7 +70,8 @@ class Maker:
         self.clock.add(laps)
         image = torch.from_numpy(out)
         kind = self.joint.kind
-        return Sample(image if kind is torch.Tensor else image.as_subclass(kind), target)
+        of_kind = image if kind is torch.Tensor else image.as_subclass(kind)
+        return Sample(of_kind, self.joint.given(target))
 
     def target(self, sample: int, name: str, size: tuple[int, int]) -> Target:
         """As the data set has it. Raises SampleError."""

@@ -47,6 +47,7 @@ class Steps:
     steps: tuple[JointStep, ...] = ()
     kind: Any = None  # the class of the image's tensor; None: it is none yet
     values: list[Any] = field(default_factory=list)  # of VALUES
+    of_values: Any = None  # the class of the image that comes to them
     table: Array | None = None  # what these make of each level
     unknown: Reasons = field(default_factory=list)
 
@@ -133,6 +134,7 @@ def _to_values(part: Any, out: Steps) -> None:
         out.unknown.append(f"transform {type(part).__name__} comes before ToImage")
     if isinstance(getattr(part, "dtype", None), dict):
         out.add(OfTargets(part, _pixel()))
+    out.of_values = out.of_values or out.kind
     out.values.append(part)
 
 
@@ -220,7 +222,7 @@ def _table(out: Steps) -> Array | None:
     from torchvision import tv_tensors
 
     ramp = torch.arange(LEVELS, dtype=torch.uint8).reshape(1, 16, 16).repeat(3, 1, 1)
-    image: Any = tv_tensors.Image(ramp)
+    image: Any = tv_tensors.Image(ramp) if out.of_values is tv_tensors.Image else ramp
     for value in out.values:
         image = value(image)
     made = image.as_subclass(torch.Tensor)

@@ -92,7 +92,9 @@ def _pairs(maker: Maker, work: Work, made: State) -> Iterator[Pair]:
             yield (_tensor(picture.made()), drawn.target), (_tensor(np.asarray(image)), want)
     except pil.DECODE_ERRORS as error:
         raise failed(name, sample, error) from error
-    yield made, (_stored(np.asarray(image), maker.joint.table), want)
+    whole = {None: maker.joint.given(want)} if maker.joint.alone else want
+    got = {None: made[1]} if maker.joint.alone else made[1]
+    yield (made[0], got), (_stored(np.asarray(image), maker.joint.table), whole)
 
 
 def _tensor(pixels: Pixels) -> torch.Tensor:

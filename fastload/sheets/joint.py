@@ -17,13 +17,15 @@ from fastload.joint.samples import Drawn, Maker, draws, failed, moves
 from fastload.joint.steps import Target
 from fastload.plan.plan import Plan
 from fastload.sheets.layout import Card
-from fastload.spec import Json, Pixels, Work
+from fastload.spec import Array, Bools, Json, Pixels, Work
 from fastload.transforms import pil
 
 COLOURS = (
     (230, 30, 30), (30, 110, 230), (20, 160, 60), (240, 160, 0), (150, 40, 200), (0, 170, 180),
 )  # fmt: skip
 SHARE = 0.45  # of a mask's colour in its pixels
+MASKS = (torch.uint8, torch.bool, torch.int64)
+IGNORED = 255  # the class of pixels that no loss counts
 DOT = 2  # px, radius of a keypoint
 State = tuple[Drawn | None, Picture, Target]  # after a step; None: before the first one
 
@@ -168,12 +170,23 @@ def _masked(pixels: Pixels, target: Target) -> Pixels:
     """The pixels with masks of the same size over them."""
     out = pixels.astype(np.float32)
     for value in target.values():
-        if not isinstance(value, torch.Tensor) or value.dtype not in (torch.uint8, torch.bool):
+        if not isinstance(value, torch.Tensor) or value.dtype not in MASKS:
             continue
         if value.ndim == 3 and value.shape[1:] == pixels.shape[:2]:
-            for number, mask in enumerate(value.numpy().astype(bool)):
+            for number, mask in _layers(value.numpy()):
                 out[mask] += (np.array(colour(number), np.float32) - out[mask]) * SHARE
     return out.astype(np.uint8)
+
+
+def _layers(masks: Array) -> Iterator[tuple[int, Bools]]:
+    """Of instances, one each; of a mask of classes, one for each class but the background and what
+    is ignored.
+    """
+    if len(masks) == 1 and masks.max(initial=0) > 1:
+        classes = set(np.unique(masks).tolist()) - {0, IGNORED}
+        yield from ((int(each), masks[0] == each) for each in sorted(classes))
+    else:
+        yield from enumerate(masks.astype(bool))
 
 
 def _corners(target: Target) -> Iterator[tuple[str, list[list[float]]]]:
