@@ -66,7 +66,8 @@ def _run(file: str, call: Any) -> Any:
     try:
         return call()
     except Exception as error:
-        mine = [one for one in traceback.extract_tb(error.__traceback__) if one.filename == file]
+        path, frames = os.path.abspath(file), traceback.extract_tb(error.__traceback__)
+        mine = [frame for frame in frames if os.path.abspath(frame.filename) == path]
         where = f"line {mine[-1].lineno}" if mine else "the program"
         what = shown(str(error).partition("\n")[0]) or "no reason given"
         raise UsageError(
