@@ -9,11 +9,12 @@ import numpy as np
 
 from fastload.joint.iou_crop import IoUCrop
 from fastload.joint.of_targets import OfKind, OfTargets, Sanitize
+from fastload.joint.padding import OwnPadding
 from fastload.joint.photometric import Augment, PhotometricDistort
 from fastload.joint.picture import BLACK, Fill
 from fastload.joint.resizes import Jitter, RandomResizing, Resizing, ShortestSize
 from fastload.joint.steps import Crop, Flip, JointStep, ZoomOut
-from fastload.lowering import forwarding
+from fastload.lowering import forwarding, own_padding
 from fastload.lowering.names import Reasons, altered, attribute, type_name
 from fastload.spec import Array
 from fastload.transforms import Op
@@ -105,7 +106,9 @@ def _parts(transforms: object, unknown: Reasons) -> list[Any]:
 def _take(part: Any, one: Lower, out: Steps) -> None:
     """Add a transform of torchvision's, or why it is none that is known."""
     name = type(part).__name__
-    if type(part) is not _v2(name):
+    if (fill := own_padding.fill_of(part)) is not None:
+        out.add(OwnPadding(part, fill))
+    elif type(part) is not _v2(name):
         out.unknown.append(f"transform {type_name(part)} is not one of torchvision's v2")
     elif not hasattr(part, "make_params"):
         out.unknown.append("torchvision is older than 0.21, which has no make_params; update it")
