@@ -13,6 +13,7 @@ from fastload.cli import output, programs
 from fastload.cli.output import DATA
 from fastload.cli.verbs import RECIPES, Verb
 from fastload.errors import UsageError
+from fastload.spec import Json
 
 if TYPE_CHECKING:
     from fastload.parity import Report
@@ -76,7 +77,8 @@ def parity(
     each op of the recipe, and mixed.
     """
     _refuse(images, batch_size, seed, workers, fail_above, out)
-    from fastload.parity.run import Setting, measure
+    from fastload.parity.run import measure
+    from fastload.parity.setting import Setting
     from fastload.sheets import files
 
     names = tuple(filter(None, map(str.strip, (backend or "").split(","))))
@@ -91,7 +93,7 @@ def parity(
         )
     if out is not None:
         files.save(_sheet(report, path, whose or "the program's"), out)
-    facts = {"data": path, "recipe": whose, "seed": seed, "batch_size": batch_size}
+    facts: Json = {"data": path, "recipe": whose, "seed": seed, "batch_size": batch_size}
     _emit(report, facts, json_to)
     _fail(report, fail_above)
 

@@ -24,7 +24,7 @@ class Sample(NamedTuple):
     """An image [3, H, W] and its target, a dictionary or the only value of one."""
 
     image: torch.Tensor
-    target: Any
+    target: object
 
 
 class Drawn(NamedTuple):

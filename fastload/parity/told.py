@@ -4,7 +4,7 @@ of what moves together.
 
 import copy
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -28,7 +28,7 @@ def after(
         op = drawn.step.op
         sizes: Ints = np.array([pil.size(image)], np.int32)
         records, _ = op.params(uniforms(number, op.draws(Spec()))[None], sizes)
-        return pil.apply(op, image, np.asarray(records)[0]), target
+        return cast("Image.Image", pil.apply(op, image, np.asarray(records)[0])), target
     with torch.random.fork_rng(devices=[]):  # torchvision throws its dice for p all the same
         moved: tuple[Image.Image, Target] = told(drawn.step.of, drawn.params)(image, target)
     return moved
