@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from fastload.loader import DataLoader, accelerate
+    from fastload.loader.padded import Padded
     from fastload.lowering import from_huggingface, open
     from fastload.mixes import mix
     from fastload.order.batches import PixelBatchSampler
@@ -66,6 +67,7 @@ __all__ = [
     "MetricsError",
     "ObjectChangedError",
     "OpError",
+    "Padded",
     "PipelineError",
     "PixelBatchSampler",
     "ProgressiveResize",
@@ -96,6 +98,7 @@ _HOMES = {
     "DataLoader": "loader",
     "Dataset": "dataset",
     "DistributedSampler": "order.distributed",
+    "Padded": "loader.padded",
     "PixelBatchSampler": "order.batches",
     "ProgressiveResize": "progressive",
     "ShuffleSampler": "order.samplers",

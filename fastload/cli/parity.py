@@ -4,15 +4,16 @@ and recipe.
 
 import math
 import os
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
 
-from fastload.cli import output
+from fastload.cli import output, programs
 from fastload.cli.output import DATA
 from fastload.cli.verbs import RECIPES, Verb
 from fastload.errors import UsageError
+from fastload.spec import Json
 
 if TYPE_CHECKING:
     from fastload.parity import Report
@@ -26,7 +27,7 @@ FACTOR = 16  # by how much the sheet's differences are brightened
 SIDE = 224  # px, longer side of an image on the sheet
 Path = Annotated[
     str,
-    typer.Argument(metavar="PATH", help=DATA),
+    typer.Argument(metavar="PATH", help=f"{DATA} {programs.HELP}"),
 ]
 RecipeOption = Annotated[
     str,
@@ -76,16 +77,13 @@ def parity(
     each op of the recipe, and mixed.
     """
     _refuse(images, batch_size, seed, workers, fail_above, out)
-    from fastload import lowering, recipes
-    from fastload.parity.run import Setting, measure
+    from fastload.parity.run import measure
+    from fastload.parity.setting import Setting
     from fastload.sheets import files
 
     names = tuple(filter(None, map(str.strip, (backend or "").split(","))))
-    loaded = recipes.load(recipe)
-    dataset = lowering.open(path, loaded.transform())
-    mix = _mix(loaded, dataset.pipeline.source)
-    rows = 1 + max(map(len, dataset.pipeline.pictures)) + bool(mix)
-    with output.progress("comparing", rows * min(images, len(dataset))) as advance:
+    dataset, whose, mix, rows = _opened(path, recipe)
+    with output.progress("comparing", rows and rows * min(images, len(dataset))) as advance:
         report = measure(
             dataset,
             Setting(images, batch_size, seed, workers),
@@ -94,19 +92,32 @@ def parity(
             on_done=advance,
         )
     if out is not None:
-        files.save(_sheet(report, path, loaded.name), out)
-    facts = {"data": path, "recipe": loaded.name, "seed": seed, "batch_size": batch_size}
+        files.save(_sheet(report, path, whose or "the program's"), out)
+    facts: Json = {"data": path, "recipe": whose, "seed": seed, "batch_size": batch_size}
     _emit(report, facts, json_to)
     _fail(report, fail_above)
+
+
+def _opened(path: str, recipe: str) -> "tuple[Any, str | None, Mix | None, int | None]":
+    """The data set, the recipe's name and mix, and how many rows there will be, where that is
+    known.
+    """
+    if programs.is_one(path):
+        return programs.dataset(path), None, None, None
+    from fastload import lowering, recipes
+
+    loaded = recipes.load(recipe)
+    dataset = lowering.open(path, loaded.transform())
+    mix = _mix(loaded, dataset.pipeline.source)
+    return dataset, loaded.name, mix, 1 + max(map(len, dataset.pipeline.pictures)) + bool(mix)
 
 
 def _emit(report: "Report", facts: dict[str, object], json_to: str | None) -> None:
     from fastload.sheets.layout import clean
 
-    title = (
-        f"recipe {facts['recipe']}, {report.images} images, against the torch backend; levels of "
-        "255"
-    )
+    whose = f"recipe {facts['recipe']}" if facts["recipe"] else "its own transforms"
+    told = "the torch backend" if report.reference == "torch" else "torchvision with equal draws"
+    title = f"{whose}, {report.images} images, against {told}; levels of 255"
     rows = [(name, *cells) for name, cells in report.rows]
     table = output.table(["stage", *map(str, report.columns)], rows, clean(title))
     output.emit({**facts, **report.to_json()}, json_to, table, Text("\n".join(notes(report))))

@@ -18,15 +18,21 @@ from fastload.cli.show import (
     head,
     problems,
     refuse,
+    run,
     where,
 )
 from fastload.cli.verbs import Verb
 from fastload.spec import Json
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from fastload.sheets.batch import Epoch, Shown
     from fastload.sheets.layout import Sheet
     from fastload.spec import Work
+
+    # A title, lines below it, facts of --json, and what makes the sheet
+    Told = tuple[str, Sequence[str], Json, Callable[[], Sheet]]
 
 LARGEST = 320  # px, longer side of a picture on the sheet
 Sample = Annotated[int, typer.Option(metavar="N", help="Sample number in the data set, from 0.")]
@@ -53,31 +59,54 @@ def replay(
 ) -> None:
     """Show what was drawn for one sample of an epoch, and with -o its picture after every stage."""
     refuse(problems("replay", epoch, seed, batch_size, backend), out)
-    from fastload import recipes  # imports torch, which usage errors need not wait for
-    from fastload.sheets import batch, files
+    from fastload.sheets import batch, files  # import torch, which usage errors need not wait for
     from fastload.sheets.layout import clean
 
-    batches = batch.Epoch(batch.Run(path, recipes.load(recipe), seed, epoch, batch_size, backend))
+    batches = batch.Epoch(run(path, recipe, seed, epoch, batch_size, backend))
     work, position = batches.sample(sample)
-    (shown,) = batches.show(work, position)
+    if batches.plan.joint is not None:
+        title, lines, facts, sheet = _moved(batches, batch.cut(work, position))
+    else:
+        (shown,) = batches.show(work, position)
+        title, lines, facts, sheet = _made(batches, batch.cut(work, position), shown)
     if out is not None:
-        files.save(_sheet(batches, batch.cut(work, position), shown), out)
+        files.save(sheet(), out)
     result: Json = {
-        **head(batches),
-        "step": work.step,
-        "rank": work.rank,
-        "output": out,
-        **shown.as_dict(),
-    }
-    title = (
-        f"{shown.name}: sample {sample}, class {shown.class_name}, "
-        f"{shown.size[0]}x{shown.size[1]} px"
-    )
-    output.emit(
-        result,
-        json_to,
-        Text("\n".join(map(clean, [title, where(batches, work.step), *shown.lines]))),
-    )
+        **head(batches), "step": work.step, "rank": work.rank, "output": out, **facts
+    }  # fmt: skip
+    text = Text("\n".join(map(clean, [title, where(batches, work.step), *lines])))
+    output.emit(result, json_to, text)
+
+
+def _made(batches: "Epoch", work: "Work", shown: "Shown") -> "Told":
+    """Of a sample with a label."""
+    sizes = f"{shown.size[0]}x{shown.size[1]} px"
+    title = f"{shown.name}: sample {shown.sample}, class {shown.class_name}, {sizes}"
+    return title, shown.lines, shown.as_dict(), lambda: _sheet(batches, work, shown)
+
+
+def _moved(batches: "Epoch", work: "Work") -> "Told":
+    """Of a sample whose target moves with the image."""
+    from fastload.sheets import joint
+    from fastload.sheets.layout import Card, Sheet
+
+    sample, each = int(work.samples[0]), joint.stages(batches.plan, work, LARGEST)
+    name, (first, *others) = batches.plan.source.name(sample), each
+    lines = [f"{one.step}: {'; '.join(filter(None, (one.words, one.about)))}" for one in others]
+    facts: Json = {
+        "sample": sample, "name": name, "size_px": list(first.size), "boxes": first.boxes,
+        "log": [one.as_dict() for one in others],
+    }  # fmt: skip
+
+    def sheet() -> "Sheet":
+        cards = [
+            Card(one.step, one.about, (one.picture,), (one.words,) * bool(one.words))
+            for one in each
+        ]
+        title = f"{os.path.basename(name)}: sample {sample}"
+        return Sheet("fastload replay", (title, where(batches, work.step)), tuple(cards))
+
+    return f"{name}: sample {sample}, {first.about}", lines, facts, sheet
 
 
 def _sheet(batches: "Epoch", work: "Work", shown: "Shown") -> "Sheet":

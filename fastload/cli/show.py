@@ -6,15 +6,16 @@ import typer
 from rich.text import Text
 
 from fastload.backends import table as backend_facts
-from fastload.cli import output
+from fastload.cli import output, programs
 from fastload.cli.output import DATA
 from fastload.cli.verbs import RECIPES, USAGE, Verb, unknown_word, words
 from fastload.errors import UsageError
 from fastload.remote.urls import public
 
 if TYPE_CHECKING:
-    from fastload.sheets.batch import Epoch, Shown
-    from fastload.sheets.layout import Sheet
+    from fastload.sheets.batch import Epoch, Run
+    from fastload.sheets.layout import Card, Sheet
+    from fastload.spec import Work
 
 # Not those that draw for themselves: nobody can tell what they drew.
 # Of another distribution's backend that is known when it is asked for: `problems`.
@@ -25,7 +26,7 @@ BATCH_SIZE = 16
 
 Path = Annotated[
     str,
-    typer.Argument(metavar="PATH", help=DATA),
+    typer.Argument(metavar="PATH", help=f"{DATA} {programs.HELP}"),
 ]
 RecipeName = Annotated[
     str,
@@ -84,22 +85,46 @@ def show(
     """
     wrong = problems("show", epoch, seed, batch_size, backend)
     refuse([*wrong, *_own_problems(step, rank, images)], out)
-    from fastload import recipes  # imports torch, which usage errors need not wait for
-    from fastload.sheets import batch, files
+    from fastload.sheets import batch, files  # import torch, which usage errors need not wait for
     from fastload.sheets.layout import clean
 
-    batches = batch.Epoch(batch.Run(path, recipes.load(recipe), seed, epoch, batch_size, backend))
+    batches = batch.Epoch(run(path, recipe, seed, epoch, batch_size, backend))
     work = batches.step(step)
-    shown = batches.show(work, slice(0, images))
+    cards, samples = _drawn(batches, work, images)
     facts = {**head(batches), "step": step, "rank": rank, "images": len(work)}
-    files.save(_sheet(batches, step, len(work), shown), out)
-    few = f"{len(shown)} of the {len(work)}" if len(shown) < len(work) else f"the {len(work)}"
+    files.save(_sheet(batches, step, len(work), cards), out)
+    few = f"{len(cards)} of the {len(work)}" if len(cards) < len(work) else f"the {len(work)}"
     said = f"{out}: {few} images of batch {step}, epoch {epoch}, by the {batches.backend} backend"
-    output.emit(
-        {**facts, "output": out, "samples": [one.as_dict() for one in shown]},
-        json_to,
-        Text(clean(said)),
-    )
+    output.emit({**facts, "output": out, "samples": samples}, json_to, Text(clean(said)))
+
+
+def _drawn(
+    batches: "Epoch", work: "Work", images: int
+) -> "tuple[tuple[Card, ...], list[dict[str, object]]]":
+    """The cards of the first images, and what --json says of each."""
+    from fastload.sheets import inline, joint
+    from fastload.sheets.batch import ORIGINAL
+
+    if batches.plan.joint is None:
+        shown = batches.show(work, slice(0, images))
+        return inline.cards(shown), [one.as_dict() for one in shown]
+    cards = joint.cards(batches.plan, iter([work]), images, inline.LARGEST, ORIGINAL)
+    names = map(batches.plan.source.name, work.samples.tolist())
+    return tuple(cards), [
+        {"sample": sample, "name": name, "about": card.subtitle, "log": list(card.lines)}
+        for sample, name, card in zip(work.samples.tolist(), names, cards, strict=False)
+    ]
+
+
+def run(path: str, recipe: str, seed: int, epoch: int, batch_size: int, backend: str) -> "Run":
+    """What show and replay look at: a recipe on data, or a program's data set."""
+    from fastload import recipes
+    from fastload.sheets.batch import Run
+
+    if programs.is_one(path):
+        made = programs.dataset(path)
+        return Run(path, None, seed, epoch, batch_size, backend, made)
+    return Run(path, recipes.load(recipe), seed, epoch, batch_size, backend)
 
 
 def _own_problems(step: int, rank: int, images: int) -> list[str]:
@@ -139,7 +164,7 @@ def head(batches: "Epoch") -> dict[str, object]:
     run = batches.run
     facts = {
         "data": public(run.data),
-        "recipe": run.recipe.name,
+        "recipe": run.recipe.name if run.recipe else None,
         "seed": run.seed,
         "epoch": run.epoch,
     }
@@ -148,19 +173,19 @@ def head(batches: "Epoch") -> dict[str, object]:
 
 def where(batches: "Epoch", step: int) -> str:
     run = batches.run
+    whose = f"recipe {run.recipe.name}" if run.recipe else "its own transforms"
     return (
-        f"recipe {run.recipe.name}, epoch {run.epoch}, batch {step} of {run.batch_size} "
+        f"{whose}, epoch {run.epoch}, batch {step} of {run.batch_size} "
         f"images, seed {run.seed}, backend {batches.backend}"
     )
 
 
-def _sheet(batches: "Epoch", step: int, count: int, shown: "list[Shown]") -> "Sheet":
-    from fastload.sheets.inline import cards
+def _sheet(batches: "Epoch", step: int, count: int, cards: "tuple[Card, ...]") -> "Sheet":
     from fastload.sheets.layout import Sheet
 
-    few = f"; the first {len(shown)} of {count} images" if len(shown) < count else ""
+    few = f"; the first {len(cards)} of {count} images" if len(cards) < count else ""
     notes = (
         where(batches, step),
         f"Left the original, right what the model gets, de-normalised{few}.",
     )
-    return Sheet(f"fastload show {public(batches.run.data)}", notes, cards(shown))
+    return Sheet(f"fastload show {public(batches.run.data)}", notes, cards)

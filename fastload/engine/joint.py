@@ -46,6 +46,10 @@ class JointEngine(Engine):
         """Whether this process is a child of the one that has the threads."""
         return os.getpid() != self.process
 
+    def stats(self) -> dict[str, tuple[int, int, int]]:
+        """Of all samples so far, by the stages of `joint.clock`."""
+        return self.make.clock.stats()
+
     def epoch(self, works: Iterator[WorkOrError], timeout: float = 0) -> "Batches":
         """Batches of `works`, in order."""
         return Batches(self, works, timeout)

@@ -9,6 +9,7 @@ import torch
 
 from fastload import _native, rng
 from fastload.errors import SampleError, sample_error
+from fastload.joint import clock
 from fastload.joint.picture import Picture, opened
 from fastload.joint.steps import Params, Target
 from fastload.plan.plan import Plan
@@ -20,10 +21,10 @@ Take = Callable[[tuple[int, int, int], np.dtype[Any]], Array]  # memory for an i
 
 
 class Sample(NamedTuple):
-    """An image [3, H, W] and its target."""
+    """An image [3, H, W] and its target, a dictionary or the only value of one."""
 
     image: torch.Tensor
-    target: Target
+    target: object
 
 
 class Drawn(NamedTuple):
@@ -35,32 +36,42 @@ class Drawn(NamedTuple):
 
 
 class Maker:
-    """Makes the samples of a plan. It has no state."""
+    """Makes the samples of a plan. It has no state but the time that this took."""
 
     def __init__(self, plan: Plan) -> None:
         assert plan.joint is not None
         self.plan, self.joint = plan, plan.joint
         self.store = _native.StoreRecords(channels_last=False, table=plan.joint.table)
         self.dtype = np.dtype(np.uint8 if plan.joint.table is None else plan.joint.table.dtype)
+        self.clock = clock.Clock()
 
     def __call__(self, work: Work, position: int, take: Take) -> Sample:
         """Of the sample at this position of the batch. Raises SampleError."""
         sample = int(work.samples[position])
-        name = self.plan.source.name(sample)
+        name, laps = self.plan.source.name(sample), clock.Laps()
         try:
-            picture = opened(self.encoded(sample, name))
+            encoded = self.encoded(sample, name)
+            laps(clock.READ)
+            picture = opened(encoded)
+            laps(clock.PIXELS)
             target = self.target(sample, name, picture.size)
-            for drawn in moves(self.joint.steps, picture, target, draws(work, position)):
+            for drawn in moves(self.joint.steps, picture, target, draws(work, position), laps):
                 target = drawn.target
+            laps(clock.TARGETS)
+            pixels = picture.made()
+            laps(clock.PIXELS)
             out = take((3, *picture.size), self.dtype)
-            _native.store(picture.made(), self.store, out, "best")
+            _native.store(pixels, self.store, out, "best")
+            laps(clock.STORE)
         except SampleError:
             raise
         except pil.DECODE_ERRORS as error:
             raise failed(name, sample, error) from error
+        self.clock.add(laps)
         image = torch.from_numpy(out)
         kind = self.joint.kind
-        return Sample(image if kind is torch.Tensor else image.as_subclass(kind), target)
+        of_kind = image if kind is torch.Tensor else image.as_subclass(kind)
+        return Sample(of_kind, self.joint.given(target))
 
     def target(self, sample: int, name: str, size: tuple[int, int]) -> Target:
         """As the data set has it. Raises SampleError."""
@@ -84,12 +95,15 @@ def moves(
     picture: Picture,
     target: Target,
     uniforms: Callable[[int, int], Floats],
+    lap: clock.Lap = clock.nobody,
 ) -> Iterator[Drawn]:
-    """What each step does; the picture goes along."""
+    """What each step does; the picture goes along. A draw is a part of moving the target."""
     for number, step in enumerate(steps, start=1):
         params = step.draw(partial(uniforms, number), picture, target)
         if params is not None:
+            lap(clock.TARGETS)
             step.move(picture, params)
+            lap(clock.PIXELS)
             target = step.targets(target, params)
         yield Drawn(step, params, target)
 

@@ -8,6 +8,7 @@ from fastload.backends.table import BACKENDS, facts
 from fastload.engine import make as engines
 from fastload.loader import arguments, composing, divided, handing, lazy_images, sizes, tiers
 from fastload.loader.base import BaseLoader
+from fastload.loader.padded import Padded
 from fastload.lowering import reach
 from fastload.order import epochs, mixture
 from fastload.plan.plan import Plan
@@ -104,6 +105,7 @@ def _now(loader: BaseLoader[object]) -> list[str]:
     if route.plan:
         out += [f"  {tiers.native(route.plan)}"] * (route.backend == "native")
         out += route.plan.joint.explain() if route.plan.joint else _plan(loader, route.plan)
+    out += [f"  BATCH   {loader.collate_fn!r}"] * (type(loader.collate_fn) is Padded)
     out += [f"  backend {route.backend}: {route.why}"] * bool(route.why)
     if route.plan and known.seeks and not route.plan.joint:
         indexes = loader._engine.indexes() if loader._engine else None

@@ -9,11 +9,12 @@ import numpy as np
 
 from fastload.joint.iou_crop import IoUCrop
 from fastload.joint.of_targets import OfKind, OfTargets, Sanitize
+from fastload.joint.padding import OwnPadding
 from fastload.joint.photometric import Augment, PhotometricDistort
 from fastload.joint.picture import BLACK, Fill
 from fastload.joint.resizes import Jitter, RandomResizing, Resizing, ShortestSize
 from fastload.joint.steps import Crop, Flip, JointStep, ZoomOut
-from fastload.lowering import forwarding
+from fastload.lowering import forwarding, own_padding
 from fastload.lowering.names import Reasons, altered, attribute, type_name
 from fastload.spec import Array
 from fastload.transforms import Op
@@ -47,6 +48,7 @@ class Steps:
     steps: tuple[JointStep, ...] = ()
     kind: Any = None  # the class of the image's tensor; None: it is none yet
     values: list[Any] = field(default_factory=list)  # of VALUES
+    of_values: Any = None  # the class of the image that comes to them
     table: Array | None = None  # what these make of each level
     unknown: Reasons = field(default_factory=list)
 
@@ -104,7 +106,9 @@ def _parts(transforms: object, unknown: Reasons) -> list[Any]:
 def _take(part: Any, one: Lower, out: Steps) -> None:
     """Add a transform of torchvision's, or why it is none that is known."""
     name = type(part).__name__
-    if type(part) is not _v2(name):
+    if (fill := own_padding.fill_of(part)) is not None:
+        out.add(OwnPadding(part, fill))
+    elif type(part) is not _v2(name):
         out.unknown.append(f"transform {type_name(part)} is not one of torchvision's v2")
     elif not hasattr(part, "make_params"):
         out.unknown.append("torchvision is older than 0.21, which has no make_params; update it")
@@ -133,6 +137,7 @@ def _to_values(part: Any, out: Steps) -> None:
         out.unknown.append(f"transform {type(part).__name__} comes before ToImage")
     if isinstance(getattr(part, "dtype", None), dict):
         out.add(OfTargets(part, _pixel()))
+    out.of_values = out.of_values or out.kind
     out.values.append(part)
 
 
@@ -220,7 +225,7 @@ def _table(out: Steps) -> Array | None:
     from torchvision import tv_tensors
 
     ramp = torch.arange(LEVELS, dtype=torch.uint8).reshape(1, 16, 16).repeat(3, 1, 1)
-    image: Any = tv_tensors.Image(ramp)
+    image: Any = tv_tensors.Image(ramp) if out.of_values is tv_tensors.Image else ramp
     for value in out.values:
         image = value(image)
     made = image.as_subclass(torch.Tensor)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fastload.lowering import reach
+from fastload.lowering import class_masks, reach
 from fastload.lowering.names import Reasons, altered, attribute, classes, image_backend, type_name
 from fastload.lowering.rows import plain_paths, sequence
 from fastload.plan.pipeline import Pipeline
@@ -48,18 +48,24 @@ def lower(dataset: object, one: Lower) -> tuple[Pipeline | None, Reasons] | None
     if not reach.is_whole(vars(dataset).get("_wrapper")):
         reasons.append(f"{name} has a wrapper of its own")
     ops, dtype, why = joint(attribute(dataset, "transforms"), one)
-    reasons += [*altered(dataset), *altered(inner), *why]
-    if reasons:
-        return None, reasons
+    reasons += [*altered(dataset), *altered(inner)]
     try:
         paths, targets = (
             plain_paths(sequence(getattr(inner, key), key)) for key in (images, masks)
         )
     except ValueError as error:
-        return None, [f"{name} {error}"]
+        return None, [*reasons, *why, f"{name} {error}"]
+    moved = None
+    if why or not class_masks.planned(ops):
+        moved, others = class_masks.joint(dataset, attribute(dataset, "transforms"), targets, one)
+        why = [] if moved else min(why or others, others, key=len)
+    if reasons or why:
+        return None, [*reasons, *why]
     root = str(attribute(inner, "root"))
     labels = np.zeros(len(paths), np.int64)
     source = FileSource(root, paths, labels, (), seek.attach(paths, root))
+    if moved is not None:
+        return Pipeline(source, joint=moved), []
     return Pipeline(source, ops, masks=Masks(f"those of {name}", targets, dtype, channel=True)), []
 
 

@@ -88,6 +88,7 @@ class Report:
     images: int  # of each cell
     columns: tuple[Column, ...]
     rows: tuple[tuple[str, tuple[Cell, ...]], ...]  # name, a cell for each column
+    reference: str = "torch"  # a backend; or torchvision, told what was drawn
 
     @property
     def whole(self) -> tuple[Cell, ...]:
@@ -106,7 +107,7 @@ class Report:
     def to_json(self) -> Json:
         head = {
             "schema": SCHEMA,
-            "reference": "torch",
+            "reference": self.reference,
             "images": self.images,
             "unlikely_p_value": UNLIKELY,
         }

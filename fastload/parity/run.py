@@ -1,7 +1,7 @@
 """Runs every row of a pipeline through the reference and the other backends, batch beside batch."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -14,25 +14,17 @@ from fastload.dataset import Dataset
 from fastload.errors import BackendError, FastloadError, UsageError, mistyped
 from fastload.loader import DataLoader
 from fastload.order.samplers import ShuffleSampler
+from fastload.parity import joint, targets
 from fastload.parity import rows as beginnings
-from fastload.parity import targets
 from fastload.parity.compare import Comparison
 from fastload.parity.report import CANNOT, FAILED, Cell, Column, Report
 from fastload.parity.rows import Row
+from fastload.parity.setting import Setting
+from fastload.plan import jointly
 from fastload.transforms import Mix
 
 REFERENCE = "torch"
 Batch = tuple[list[torch.Tensor], Any]  # images of each view, and the target
-
-
-@dataclass(frozen=True)
-class Setting:
-    """Which images, and with which draws."""
-
-    images: int = 64  # at most
-    batch_size: int = 16
-    seed: int = 0
-    workers: int = 0  # as the loader's num_workers
 
 
 def measure(
@@ -45,6 +37,9 @@ def measure(
     on_done: Callable[[int], None] = lambda _: None,
 ) -> Report:
     """Compare the backends on a data set that `fastload.open` gives, or that fastload recognises.
+
+    Where boxes, masks and keypoints move with the image, the native engine is compared with
+    torchvision's own transforms on Pillow's image, told the same draws, step by step.
 
     names:   backends; empty takes all that there are.
     whole:   only the whole pipeline, without those that are cut off after each op.
@@ -63,11 +58,15 @@ def measure(
                 for reason in reasons
             )
         )
+    compared = columns(names)
+    order = list(islice(ShuffleSampler(len(pipeline.source), setting.seed), setting.images))
+    if pipeline.joint is not None:
+        asked = compared if names else [joint.NATIVE]
+        found = joint.measure(dataset, jointly.plan(pipeline), order, setting, asked, on_done)
+        return replace(found, rows=found.rows[-1:]) if whole else found
     rows = beginnings.rows(pipeline, mix)
     if whole:
         rows = rows[-1:]
-    compared = columns(names)
-    order = list(islice(ShuffleSampler(len(pipeline.source), setting.seed), setting.images))
     cells = tuple((row.name, _cells(row, compared, order, setting, on_done)) for row in rows)
     return Report(len(order), compared, cells)
 

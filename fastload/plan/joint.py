@@ -27,6 +27,8 @@ class Joint:
         kind: The class of the image's tensor.
         table: float32 [3, 256], what each level of a channel becomes; None: it stays uint8.
         rows: int64 [N]: of each sample of the source, its number in the data set; None: the same.
+        alone: The key of the only value, which a sample has in place of the dictionary; None: it
+            has the dictionary.
     """
 
     where: str
@@ -35,6 +37,7 @@ class Joint:
     kind: type
     table: Array | None
     rows: Longs | None = None
+    alone: str | None = None
 
     def at(self, indices: Longs) -> "Joint":
         """Of a data set that has these samples of it."""
@@ -43,6 +46,10 @@ class Joint:
     def row(self, sample: int) -> int:
         """The sample's number in the data set."""
         return sample if self.rows is None else int(self.rows[sample])
+
+    def given(self, target: dict[str, object]) -> object:
+        """What a sample has of its target."""
+        return target if self.alone is None else target[self.alone]
 
     def explain(self) -> list[str]:
         """What is done to each sample, as DataLoader.explain says it."""

@@ -68,12 +68,13 @@ def _measure(subject: Subject, seconds: float) -> Iterator[Json]:
     route = _fastload(subject, subject.workers)._route
     tier = route.backend or "pytorch"
     lazy = tier == "pytorch" and not lazy_images.why_not(wanted=True)
-    source = None if route.plan is None else route.plan.source
-    folder = folder_of(source) if source is not None and tier == NATIVE else None
+    # Images with boxes use no seek indexes, and their ops are torchvision's
+    plan = None if route.plan is None or tier != NATIVE or route.plan.joint else route.plan
+    folder = None if plan is None else folder_of(plan.source)
     yield {"tier": tier, "why": list(route.reasons), "lazy": lazy, "folder": folder}
     variants = _variants(subject, tier, lazy=lazy, indexed=folder is not None)
-    if route.plan is not None and tier == NATIVE:
-        variants += _others(subject, route.plan)
+    if plan is not None:
+        variants += _others(subject, plan)
     for tried in _turns(variants, seconds):
         yield {"loaders": tried}
 

@@ -30,14 +30,18 @@ EVERY = slice(None)
 
 @dataclass(frozen=True)
 class Run:
-    """One epoch of DataLoader(open(data, recipe), batch_size, shuffle=True, seed=seed)."""
+    """One epoch of DataLoader(open(data, recipe), batch_size, shuffle=True, seed=seed).
+
+    recipe: None: the data set is a program's, with transforms of its own.
+    """
 
     data: str
-    recipe: Recipe
+    recipe: Recipe | None
     seed: int = 0
     epoch: int = 0
     batch_size: int = 16
     backend: str = "auto"
+    dataset: Any = None  # the program's
 
 
 @dataclass(frozen=True)
@@ -196,12 +200,18 @@ class Epoch(Batches):
     """The loader of a run, and its batches in any order. Raises FastloadError."""
 
     def __init__(self, run: Run) -> None:
-        self.run = run
+        self.run, recipe = run, run.recipe
+        data = run.dataset if recipe is None else lowering.open(run.data, recipe.transform())
         # "use": looking at pictures does not write to the user's cache.
         loader: DataLoader[Any] = DataLoader(
-            lowering.open(run.data, run.recipe.transform()), run.batch_size, shuffle=True,
-            seed=run.seed, backend=run.backend, seek_index="use", mix=run.recipe.mix()
+            data, run.batch_size, shuffle=True, seed=run.seed, backend=run.backend,
+            seek_index="use", mix=None if recipe is None else recipe.mix(),
         )  # fmt: skip
+        if loader._route.plan is None:
+            raise UsageError(
+                f"{run.data}: PyTorch's own engine runs this data set, and nobody can tell what it "
+                f"draws: {loader._route.reasons[0]}"
+            )
         super().__init__(loader, run.seed, run.epoch)
 
     def step(self, step: int) -> Work:

@@ -4,26 +4,30 @@ model gets.
 
 import os
 from collections.abc import Iterator
-from typing import Any
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from PIL import Image, ImageDraw
 
 from fastload.errors import SampleError
-from fastload.joint.picture import opened
+from fastload.joint.picture import Picture, opened
 from fastload.joint.samples import Drawn, Maker, draws, failed, moves
 from fastload.joint.steps import Target
 from fastload.plan.plan import Plan
 from fastload.sheets.layout import Card
-from fastload.spec import Pixels, Work
+from fastload.spec import Array, Bools, Json, Pixels, Work
 from fastload.transforms import pil
 
 COLOURS = (
     (230, 30, 30), (30, 110, 230), (20, 160, 60), (240, 160, 0), (150, 40, 200), (0, 170, 180),
 )  # fmt: skip
 SHARE = 0.45  # of a mask's colour in its pixels
+MASKS = (torch.uint8, torch.bool, torch.int64)
+IGNORED = 255  # the class of pixels that no loss counts
 DOT = 2  # px, radius of a keypoint
+State = tuple[Drawn | None, Picture, Target]  # after a step; None: before the first one
 
 
 def cards(plan: Plan, works: Iterator[Work], count: int, side: int, original: int) -> list[Card]:
@@ -42,22 +46,75 @@ def cards(plan: Plan, works: Iterator[Work], count: int, side: int, original: in
 
 def _card(maker: Maker, work: Work, position: int, side: int, original: int) -> Card:
     sample = int(work.samples[position])
-    name = maker.plan.source.name(sample)
-    try:
-        picture = opened(maker.encoded(sample, name))
-        target = maker.target(sample, name, picture.size)
-        before = pictured(picture.made(), target, original)
-        size, boxes, lines = picture.size, _count(target), list[str]()
-        for drawn in moves(maker.joint.steps, picture, target, draws(work, position)):
-            lines, target = lines + _words(drawn), drawn.target
+    name, lines = maker.plan.source.name(sample), list[str]()
+    with _failing(name, sample):
+        for drawn, picture, target in _states(maker, work, position):
+            if drawn is None:
+                before = pictured(picture.made(), target, original)
+                size, boxes = picture.size, _count(target)
+            else:
+                lines += _words(drawn)
         after = pictured(picture.made(), target, side)
+    now = f"{picture.size[0]}x{picture.size[1]} px, {_count(target)} of {boxes} boxes"
+    about = f"sample {sample}, {size[0]}x{size[1]} px to {now}"
+    return Card(os.path.basename(name), about, (before, after), tuple(lines))
+
+
+class Moved(NamedTuple):
+    """A sample after a step."""
+
+    step: str  # "original": before the first one
+    words: str  # what was drawn
+    size: tuple[int, int]  # height, width; px
+    boxes: list[list[float]]  # left, top, right, bottom; px
+    picture: Image.Image  # with masks, boxes and keypoints
+
+    @property
+    def about(self) -> str:
+        """Its size and its boxes."""
+        count = len(self.boxes)
+        return f"{self.size[0]}x{self.size[1]} px, {count} box{'es' * (count != 1)}"
+
+    def as_dict(self) -> Json:
+        facts = {"step": self.step, "drawn": self.words, "size_px": list(self.size)}
+        return {**facts, "boxes": self.boxes}
+
+
+def stages(plan: Plan, work: Work, side: int) -> list[Moved]:
+    """The first sample of a batch as the data set has it, and after each step. side: px, the
+    longest of a picture. Raises SampleError.
+    """
+    maker, sample, out = Maker(plan), int(work.samples[0]), list[Moved]()
+    with _failing(plan.source.name(sample), sample):
+        for drawn, picture, target in _states(maker, work, 0):
+            step = "original" if drawn is None else type(drawn.step.of).__name__
+            words = "" if drawn is None else "; ".join(_words(drawn)).removeprefix(f"{step}: ")
+            boxes = [box for _, some in _corners(target) for box in some]
+            shown = pictured(picture.made(), target, side)
+            out.append(Moved(step, "" if words == step else words, picture.size, boxes, shown))
+    return out
+
+
+def _states(maker: Maker, work: Work, position: int) -> Iterator[State]:
+    """What a sample goes through; the picture is the same one each time."""
+    sample = int(work.samples[position])
+    name = maker.plan.source.name(sample)
+    picture = opened(maker.encoded(sample, name))
+    target = maker.target(sample, name, picture.size)
+    yield None, picture, target
+    for drawn in moves(maker.joint.steps, picture, target, draws(work, position)):
+        yield drawn, picture, drawn.target
+
+
+@contextmanager
+def _failing(name: str, sample: int) -> Iterator[None]:
+    """What goes wrong with a sample is a SampleError."""
+    try:
+        yield
     except SampleError:
         raise
     except pil.DECODE_ERRORS as error:
         raise failed(name, sample, error) from error
-    now = f"{picture.size[0]}x{picture.size[1]} px, {_count(target)} of {boxes} boxes"
-    about = f"sample {sample}, {size[0]}x{size[1]} px to {now}"
-    return Card(os.path.basename(name), about, (before, after), tuple(lines))
 
 
 def _words(drawn: Drawn) -> list[str]:
@@ -113,12 +170,23 @@ def _masked(pixels: Pixels, target: Target) -> Pixels:
     """The pixels with masks of the same size over them."""
     out = pixels.astype(np.float32)
     for value in target.values():
-        if not isinstance(value, torch.Tensor) or value.dtype not in (torch.uint8, torch.bool):
+        if not isinstance(value, torch.Tensor) or value.dtype not in MASKS:
             continue
         if value.ndim == 3 and value.shape[1:] == pixels.shape[:2]:
-            for number, mask in enumerate(value.numpy().astype(bool)):
+            for number, mask in _layers(value.numpy()):
                 out[mask] += (np.array(colour(number), np.float32) - out[mask]) * SHARE
     return out.astype(np.uint8)
+
+
+def _layers(masks: Array) -> Iterator[tuple[int, Bools]]:
+    """Of instances, one each; of a mask of classes, one for each class but the background and what
+    is ignored.
+    """
+    if len(masks) == 1 and masks.max(initial=0) > 1:
+        classes = set(np.unique(masks).tolist()) - {0, IGNORED}
+        yield from ((int(each), masks[0] == each) for each in sorted(classes))
+    else:
+        yield from enumerate(masks.astype(bool))
 
 
 def _corners(target: Target) -> Iterator[tuple[str, list[list[float]]]]:

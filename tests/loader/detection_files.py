@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+from PIL import Image
 
 from tests.conftest import encoded, textured
 
@@ -30,11 +31,13 @@ def write_images(folder, count, suffix="jpg"):
 
 
 def write_voc(root: Path, count=8):
-    """A tree of VOC2012, for VOCDetection(root)."""
+    """A tree of VOC2012, for VOCDetection(root) and VOCSegmentation(root)."""
     base = root / "VOCdevkit" / "VOC2012"
     write_images(base / "JPEGImages", count)
     (base / "Annotations").mkdir()
-    (base / "ImageSets" / "Main").mkdir(parents=True)
+    (base / "SegmentationClass").mkdir()
+    for kind in ("Main", "Segmentation"):
+        (base / "ImageSets" / kind).mkdir(parents=True)
     for number in range(count):
         height, width = SIZES[number % len(SIZES)]
         objects = "".join(
@@ -45,8 +48,21 @@ def write_voc(root: Path, count=8):
         (base / "Annotations" / f"{number:03}.xml").write_text(
             f"<annotation><filename>{number:03}.jpg</filename>{objects}</annotation>"
         )
+        class_mask(height, width, number).save(base / "SegmentationClass" / f"{number:03}.png")
     names = "\n".join(f"{number:03}" for number in range(count))
-    (base / "ImageSets" / "Main" / "train.txt").write_text(names)
+    for kind in ("Main", "Segmentation"):
+        (base / "ImageSets" / kind / "train.txt").write_text(names)
+
+
+def class_mask(height, width, seed):
+    """Boxes of class 1 to 20 with an edge of 255, as VOC has them, on 0: a palette image."""
+    mask = np.zeros((height, width), np.uint8)
+    for number, (a, b, c, d) in enumerate(boxes_of(seed, height, width)):
+        mask[b:d, a:c] = 255
+        mask[b + 1 : d - 1, a + 1 : c - 1] = 1 + (seed + number) % 20
+    image = Image.fromarray(mask, "P")
+    image.putpalette(list(range(256)) * 3)
+    return image
 
 
 def write_coco(root: Path, count=8):
