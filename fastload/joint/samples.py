@@ -23,7 +23,7 @@ class Sample(NamedTuple):
     """An image [3, H, W] and its target."""
 
     image: torch.Tensor
-    target: Target
+    target: Any
 
 
 class Drawn(NamedTuple):
@@ -60,7 +60,8 @@ class Maker:
             raise failed(name, sample, error) from error
         image = torch.from_numpy(out)
         kind = self.joint.kind
-        return Sample(image if kind is torch.Tensor else image.as_subclass(kind), target)
+        image = image if kind is torch.Tensor else image.as_subclass(kind)
+        return Sample(image, self.joint.given(target))
 
     def target(self, sample: int, name: str, size: tuple[int, int]) -> Target:
         """As the data set has it. Raises SampleError."""

@@ -27,6 +27,7 @@ class Joint:
         kind: The class of the image's tensor.
         table: float32 [3, 256], what each level of a channel becomes; None: it stays uint8.
         rows: int64 [N]: of each sample of the source, its number in the data set; None: the same.
+        whole: The batch gets the one value of the dictionary, as the captions of an image.
     """
 
     where: str
@@ -35,6 +36,7 @@ class Joint:
     kind: type
     table: Array | None
     rows: Longs | None = None
+    whole: bool = False
 
     def at(self, indices: Longs) -> "Joint":
         """Of a data set that has these samples of it."""
@@ -44,10 +46,15 @@ class Joint:
         """The sample's number in the data set."""
         return sample if self.rows is None else int(self.rows[sample])
 
+    def given(self, target: dict[str, object]) -> object:
+        """What the batch gets of a target."""
+        return next(iter(target.values())) if self.whole else target
+
     def explain(self) -> list[str]:
         """What is done to each sample, as DataLoader.explain says it."""
         lines = [f"  JOINT   {step.words}" for step in self.steps]
         kind = "uint8" if self.table is None else "float32"
         lines.append(f"  STORE   {kind} [3, H, W] of each image's own size")
-        lines.append(f"  target  that of {self.where}, moved by torchvision's own functions")
+        moved = "" if self.whole else ", moved by torchvision's own functions"
+        lines.append(f"  target  that of {self.where}{moved}")
         return lines

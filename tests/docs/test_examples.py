@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 import fastload
-from fastload import extending, image, profiler, recipes
+from fastload import detection, extending, image, profiler, recipes
 from fastload import transforms as T
 from fastload.conversion import distributed
 
@@ -19,7 +19,7 @@ ARGUMENT = re.compile(r"^    \*{0,2}(\w+): \S", re.MULTILINE)
 def public() -> dict[str, object]:
     """The Python classes and functions of every `__all__`, by their names below fastload."""
     things = {"transforms.Compose.__call__": T.Compose.__call__}
-    for module in (fastload, T, image, extending, profiler, recipes, distributed):
+    for module in (fastload, T, image, detection, extending, profiler, recipes, distributed):
         below = module.__name__.removeprefix("fastload").lstrip(".")
         for name in module.__all__:
             thing = getattr(module, name)
