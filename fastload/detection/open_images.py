@@ -1,6 +1,7 @@
 """Open Images' CSV files: a row for each box. pyarrow reads them in blocks."""
 
 import os
+import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from fastload.spec import Floats, Longs
 from fastload.system import limits
 
 IDENTITY, NAME = "ImageID", "LabelName"
+ROW = re.compile(r"Row #(\d+): ")  # in pyarrow's messages; the head is the first one
 SIDES = ("XMin", "YMin", "XMax", "YMax")
 
 
@@ -126,7 +128,9 @@ def _blocks(path: str, ids: Sequence[str], codes: Sequence[str]) -> Iterator[Blo
                 line += len(batch)
     except (pa.ArrowException, OSError) as error:  # those of pyarrow are ValueErrors and others
         what = " ".join(str(error).split())[:200]
-        raise SourceError(f"{path}, line {line} or later: {what}; mend it") from error
+        said = ROW.search(what)
+        where = f"line {said[1]}" if said else f"line {line} or later"
+        raise SourceError(f"{path}, {where}: {ROW.sub('', what)}; mend it") from error
 
 
 def _block(where: str, line: int, batch: Any, known: Any, labels: Any) -> Block:
