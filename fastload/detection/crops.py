@@ -9,7 +9,7 @@ from torchvision.transforms import v2
 Fill = int | float | Sequence[int] | Sequence[float] | Mapping[Any, Any]
 
 
-class FixedSizeCrop(v2.RandomCrop):
+class FixedSizeCrop(v2.RandomCrop):  # type: ignore[misc]
     """Crop an image to a size at most, and pad it to that size at the right and at the bottom.
 
     As references/detection has it for large-scale jitter, of which it is the second half. One draw

@@ -43,7 +43,7 @@ def _parsed(path: str) -> Any:
     except ImportError as error:
         raise SourceError(f"{path}: needs PyYAML; run pip install pyyaml") from error
 
-    class Plain(yaml.SafeLoader):  # type: ignore[misc, name-defined, unused-ignore]
+    class Plain(yaml.SafeLoader):  # type: ignore[misc]
         def compose_node(self, parent: Any, index: Any) -> Any:
             if self.check_event(yaml.AliasEvent):
                 raise yaml.YAMLError("it has an alias (*)")
