@@ -10,7 +10,7 @@ import torch.utils.data
 
 from fastload.dataset import position
 from fastload.detection.objects import Find, Size, Target, target
-from fastload.errors import SampleError, sample_error
+from fastload.joint.samples import bad_annotation
 from fastload.sources import FileSource, read, seek
 from fastload.transforms import pil
 
@@ -68,22 +68,16 @@ class Detection(torch.utils.data.Dataset[tuple[Any, Any]]):
             raise pil.undecodable(name, number, error) from error
         try:
             found = self.target(number, (image.height, image.width))
-        except (ValueError, OSError, ImportError) as error:
+        except Exception as error:  # pycocotools raises what it likes
             raise bad_annotation(name, number, error) from error
         return (image, found) if self.transforms is None else self.transforms(image, found)
 
     def target(self, number: int, size: Size) -> Target:
-        """Of an image's number and its height and width, px. Raises ValueError, OSError and
-        ImportError.
+        """Of an image's number and its height and width, px. Raises what its file or pycocotools
+        raise.
         """
         return target(self.find(number), size, self.keys)
 
     def __repr__(self) -> str:
         name = os.path.basename(self.source.where)
         return f"fastload.detection {name!r}: {len(self)} images, {len(self.classes)} classes"
-
-
-def bad_annotation(name: str, sample: int, error: Exception) -> SampleError:
-    """Of a sample whose annotation raised something."""
-    reason = f"its annotation cannot be read ({pil.reason(error)}); mend or remove it"
-    return sample_error(name, sample, reason, error)
