@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fastload import image, metrics, progressive, transforms
+    from fastload import detection, image, metrics, progressive, transforms
     from fastload.cli.diagnosis import doctor
     from fastload.dataset import Dataset
     from fastload.errors import (
@@ -80,6 +80,7 @@ __all__ = [
     "TokenSampler",
     "UsageError",
     "accelerate",
+    "detection",
     "doctor",
     "from_huggingface",
     "image",
@@ -115,7 +116,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("image", "metrics", "progressive", "transforms"):
+    if name in ("detection", "image", "metrics", "progressive", "transforms"):
         return importlib.import_module(f"fastload.{name}")
     if name not in __all__:
         from fastload.errors import unknown_name

@@ -34,7 +34,7 @@ with atheris.instrument_imports(include=["fastload", "tarfile", "tomllib"]):
     from fastload.files.below import DirEntry, opened
     from fastload.files.names import Inner
     from fastload.sources import beton_file, open_source, read, seek
-    from fuzz import converted, spans, values
+    from fuzz import boxes, converted, spans, values
     from fuzz.converted import LEAF, folder_of_images, put, refused
 from tests.beton.mutated_release import whole
 
@@ -207,6 +207,7 @@ TARGETS = {
     "name": Target(name_seeds, run_name),
     "state": Target(state_seeds, run_state),
     **{name: Target(*pair) for name, pair in spans.TARGETS.items()},
+    **{name: Target(*pair) for name, pair in boxes.TARGETS.items()},
     "values": Target(values.values_seeds, values.run_values),
 }
 

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from fastload.system import limits
+
 # px along a polygon's edges; pycocotools keeps 5 points for each, and ends the process where there
 # is no memory. Real outlines have some thousands.
 LONGEST = 1 << 22
@@ -13,8 +15,11 @@ LONGEST = 1 << 22
 def check_masks(annotations: Sequence[dict[str, Any]], size: tuple[int, int]) -> None:
     """Raises ValueError for an outline that no image of this height and width, px, has.
 
-    Outlines of another form are left to torchvision, which says what it wants.
+    Nor for masks that take too much memory together. Outlines of another form are left to
+    torchvision, which says what it wants.
     """
+    if problem := limits.too_many(len(annotations) * size[0] * size[1], limits.MASKS):
+        raise ValueError(f"its masks are too large ({problem})")
     for number, one in enumerate(annotations):
         outline = one.get("segmentation")
         if isinstance(outline, dict):

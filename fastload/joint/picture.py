@@ -95,6 +95,10 @@ class Picture:
             out[..., to] = now[..., channel]
         self._go_on(out)
 
+    def become(self, pixels: Pixels) -> None:
+        """Go on from these, which nobody changes."""
+        self._go_on(pixels)
+
     def settle(self) -> None:
         """Make the pixels, from which the next steps go on."""
         pixels = self.made()

@@ -78,8 +78,7 @@ class Maker:
         try:
             return self.joint.target(self.joint.row(sample), size)
         except Exception as error:  # torchvision, pycocotools and parsers raise what they like
-            reason = f"its annotation cannot be read ({pil.reason(error)}); mend or remove it"
-            raise sample_error(name, sample, reason, error) from error
+            raise bad_annotation(name, sample, error) from error
 
     def encoded(self, sample: int, name: str) -> bytes:
         """The sample's file. Raises SampleError."""
@@ -115,6 +114,12 @@ def draws(work: Work, position: int) -> Callable[[int, int], Floats]:
         work.samples[one], work.occurrences[one], work.seed, work.epoch, work.step, work.rank
     )
     return lambda op, count: rng.sample_uniforms(alone, op, count)[0]
+
+
+def bad_annotation(name: str, sample: int, error: Exception) -> SampleError:
+    """Of a sample whose target raised something."""
+    reason = f"its annotation cannot be read ({pil.reason(error)}); mend or remove it"
+    return sample_error(name, sample, reason, error)
 
 
 def failed(name: str, sample: int, error: Exception) -> SampleError:

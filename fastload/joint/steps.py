@@ -125,6 +125,23 @@ class Crop(JointStep):
             picture.cut(params["top"], params["left"], params["height"], params["width"])
 
 
+@dataclass(frozen=True)
+class FixedCrop(JointStep):
+    """fastload.detection's FixedSizeCrop, which crops before it pads."""
+
+    fill: Fill = BLACK
+
+    def draw(self, draw: Draw, picture: Picture, target: Target) -> Params | None:
+        params: Params = self.of.placed(picture.size, float(draw(1)[0]))
+        return params
+
+    def move(self, picture: Picture, params: Params) -> None:
+        if params["needs_crop"]:
+            picture.cut(params["top"], params["left"], params["height"], params["width"])
+        if params["needs_pad"]:
+            picture.pad(params["padding"], self.fill)
+
+
 def is_moved(value: object) -> bool:
     """Whether it is a tensor that moves with its image."""
     from torchvision import tv_tensors  # who has joint transforms has it

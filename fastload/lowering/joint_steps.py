@@ -13,11 +13,12 @@ from fastload.joint.padding import OwnPadding
 from fastload.joint.photometric import Augment, PhotometricDistort
 from fastload.joint.picture import BLACK, Fill
 from fastload.joint.resizes import Jitter, RandomResizing, Resizing, ShortestSize
-from fastload.joint.steps import Crop, Flip, JointStep, ZoomOut
+from fastload.joint.steps import Crop, FixedCrop, Flip, JointStep, ZoomOut
+from fastload.joint.warps import Affine, Perspective, Rotation, Warping
 from fastload.lowering import forwarding, own_padding
 from fastload.lowering.names import Reasons, altered, attribute, type_name
-from fastload.spec import Array
-from fastload.transforms import Op
+from fastload.spec import Array, Spec
+from fastload.transforms import Op, RandomAffine, RandomPerspective, RandomRotation
 from fastload.transforms.programs import Program
 
 Lower = Callable[[object], tuple[tuple[Op, ...], Reasons]]  # of one transform
@@ -25,7 +26,11 @@ RESIZES = {
     "Resize": Resizing, "RandomResize": RandomResizing, "ScaleJitter": Jitter,
     "RandomShortestSize": ShortestSize,
 }  # fmt: skip
-FILLED = {"RandomZoomOut": ZoomOut, "RandomCrop": Crop}
+FILLED = {"RandomZoomOut": ZoomOut, "RandomCrop": Crop, "FixedSizeCrop": FixedCrop}
+WARPS: dict[str, tuple[Callable[..., Warping], Any]] = {
+    "RandomRotation": (Rotation, RandomRotation), "RandomAffine": (Affine, RandomAffine),
+    "RandomPerspective": (Perspective, RandomPerspective),
+}  # fmt: skip
 PLAIN: dict[str, Callable[[Any], JointStep]] = {
     "RandomHorizontalFlip": Flip, "RandomIoUCrop": IoUCrop,
     "RandomPhotometricDistort": PhotometricDistort,
@@ -88,6 +93,11 @@ def _v2(name: str) -> object:
     return getattr(sys.modules.get("torchvision.transforms.v2"), name, None)
 
 
+def _own(name: str) -> object:
+    """fastload.detection's transform of that name."""
+    return getattr(sys.modules.get("fastload.detection.crops"), name, None)
+
+
 def _parts(transforms: object, unknown: Reasons) -> list[Any]:
     """The transforms one by one."""
     held = forwarding.inner(transforms, joint=True)
@@ -108,7 +118,7 @@ def _take(part: Any, one: Lower, out: Steps) -> None:
     name = type(part).__name__
     if (fill := own_padding.fill_of(part)) is not None:
         out.add(OwnPadding(part, fill))
-    elif type(part) is not _v2(name):
+    elif type(part) is not _v2(name) and type(part) is not _own(name):
         out.unknown.append(f"transform {type_name(part)} is not one of torchvision's v2")
     elif not hasattr(part, "make_params"):
         out.unknown.append("torchvision is older than 0.21, which has no make_params; update it")
@@ -180,6 +190,20 @@ def _filled(part: Any, out: Steps) -> None:
         out.add(FILLED[name](part, fill))
 
 
+def _warp(part: Any, out: Steps) -> None:
+    name, fill = type(part).__name__, _fill(part, out.kind)
+    step, op = WARPS[name]
+    if fill is None:
+        out.unknown.append(f"transform {name} fills with {part.fill}, want whole numbers, 0 to 255")
+    elif isinstance(part.interpolation, str):
+        out.unknown.append(f"transform {name} has interpolation {part.interpolation!r}, no mode")
+    else:
+        held = {key: getattr(part, key) for key in op.torchvision if key != "fill"}
+        made = op(**held, fill=fill)
+        out.unknown += [f"transform {name}: {problem}" for problem in made.problems(Spec())]
+        out.add(step(part, made))
+
+
 def _augment(part: Any, one: Lower, out: Steps) -> None:
     ops, unknown = one(part)
     others = [op.name for op in ops if not isinstance(op, Program)]
@@ -249,6 +273,7 @@ TAKEN: dict[str, Callable[[Any, Steps], None]] = {
     **dict.fromkeys(OF_TARGETS, _of_targets),
     **dict.fromkeys(RESIZES, _resize),
     **dict.fromkeys(FILLED, _filled),
+    **dict.fromkeys(WARPS, _warp),
     **dict.fromkeys(PLAIN, _plain),
     "Identity": _nothing,
 }

@@ -6,6 +6,8 @@ from typing import Protocol
 
 from fastload.spec import Array, Longs
 
+CAPTIONS = "captions"  # a target's key; no step moves them
+
 
 class Described(Protocol):
     """A step of `fastload.joint`."""
@@ -56,5 +58,6 @@ class Joint:
         lines = [f"  JOINT   {step.words}" for step in self.steps]
         kind = "uint8" if self.table is None else "float32"
         lines.append(f"  STORE   {kind} [3, H, W] of each image's own size")
-        lines.append(f"  target  that of {self.where}, moved by torchvision's own functions")
+        moved = "" if self.alone == CAPTIONS else ", moved by torchvision's own functions"
+        lines.append(f"  target  that of {self.where}{moved}")
         return lines

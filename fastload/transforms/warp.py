@@ -8,7 +8,7 @@ the height and width of the result, px. IDENTITY leaves the image as it is.
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -128,21 +128,34 @@ class RandomRotation(Warp):
         return spec.resized(None, None) if self.expand else spec
 
     def params(self, u: Floats, sizes: Ints) -> Params:
+        matrices, after = self.turned(self.drawn(u), sizes)
+        return _params(_at_times(self.p, u, matrices), after)
+
+    def drawn(self, u: Floats) -> Floats:
+        """Angles [N], degrees, as torchvision draws them."""
+        return single(u[:, 0], *self.degrees)
+
+    def turned(self, angle: Floats, sizes: Ints) -> tuple[Floats, Ints]:
+        """Matrices [N, 8] of angles [N], degrees, and the sizes after them."""
         centre = (
             sizes[:, ::-1] / 2
             if self.center is None
             else np.broadcast_to(np.array(self.center, np.float64), sizes.shape)
         )
-        angle = single(u[:, 0], *self.degrees) % 360.0
+        angle = angle % 360.0
         matrices = rotation(angle, centre)
         right = (angle % 90 == 0) & (self.center is None)
-        return _params(
-            *(
-                expand(matrices, sizes, right)
-                if self.expand
-                else (_at_times(self.p, u, matrices), sizes)
-            )
-        )
+        return expand(matrices, sizes, right) if self.expand else (matrices, sizes)
+
+
+class Moves(NamedTuple):
+    """What RandomAffine draws: float64 [N]; angles in degrees; move: [N, 2], x and y, px."""
+
+    angle: Floats
+    move: Floats
+    scale: Floats
+    shear_x: Floats
+    shear_y: Floats
 
 
 @dataclass(frozen=True)
@@ -208,19 +221,27 @@ class RandomAffine(Warp):
         return 6 + (self.p != 1)  # angle, translation x and y, scale, shear x and y; whether
 
     def params(self, u: Floats, sizes: Ints) -> Params:
-        size = sizes[:, ::-1].astype(np.float64)
-        most = size * np.array(self.translate or (0.0, 0.0))
+        matrices = self.moved(self.drawn(u, sizes), sizes)
+        return _params(_at_times(self.p, u, matrices), sizes)
+
+    def drawn(self, u: Floats, sizes: Ints) -> Moves:
+        """As torchvision draws them."""
+        most = sizes[:, ::-1] * np.array(self.translate or (0.0, 0.0))
         move = np.rint(single(u[:, 1:3], -most, most))
         shear = (*(self.shear or (0.0, 0.0)), 0.0, 0.0)[:4]
+        ranges = ((0, self.degrees), (3, self.scale or (1.0, 1.0)), (4, shear[:2]), (5, shear[2:]))
+        angle, scale, shear_x, shear_y = (single(u[:, column], *ends) for column, ends in ranges)
+        return Moves(angle, move, scale, shear_x, shear_y)
+
+    def moved(self, moves: Moves, sizes: Ints) -> Floats:
+        """Matrices [N, 8]."""
+        size = sizes[:, ::-1].astype(np.float64)
         centre = (
             size * 0.5
             if self.center is None
             else np.broadcast_to(np.array(self.center, np.float64), size.shape)
         )
-        ranges = ((0, self.degrees), (3, self.scale or (1.0, 1.0)), (4, shear[:2]), (5, shear[2:]))
-        angle, scale, shear_x, shear_y = (single(u[:, column], *ends) for column, ends in ranges)
-        matrices = affine(angle, move, scale, shear_x, shear_y, centre, self.definition)
-        return _params(_at_times(self.p, u, matrices), sizes)
+        return affine(*moves, centre, self.definition)
 
 
 @dataclass(frozen=True)

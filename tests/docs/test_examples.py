@@ -2,6 +2,7 @@
 
 import doctest
 import inspect
+import json
 import re
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from PIL import Image
 
 import fastload
-from fastload import extending, image, profiler, recipes
+from fastload import detection, extending, image, profiler, recipes
 from fastload import transforms as T
 from fastload.conversion import distributed
 
@@ -19,7 +20,7 @@ ARGUMENT = re.compile(r"^    \*{0,2}(\w+): \S", re.MULTILINE)
 def public() -> dict[str, object]:
     """The Python classes and functions of every `__all__`, by their names below fastload."""
     things = {"transforms.Compose.__call__": T.Compose.__call__}
-    for module in (fastload, T, image, extending, profiler, recipes, distributed):
+    for module in (fastload, T, image, detection, extending, profiler, recipes, distributed):
         below = module.__name__.removeprefix("fastload").lstrip(".")
         for name in module.__all__:
             thing = getattr(module, name)
@@ -55,7 +56,27 @@ def images(tmp_path, monkeypatch):
         path.parent.mkdir(parents=True, exist_ok=True)
         pixels = random.integers(0, 256, (90 + number, 120, 3), np.uint8)
         Image.fromarray(pixels).save(path)
+    boxed(tmp_path)
     monkeypatch.chdir(tmp_path)
+
+
+def boxed(folder):
+    """The data sets with boxes: yolo, lvis, oi."""
+    (folder / "yolo" / "labels" / "train").mkdir(parents=True)
+    names = ("yolo/images/train/0.jpg", "lvis/val2017/7.jpg", "oi/images/0a.jpg")
+    for name in names:
+        (folder / name).parent.mkdir(parents=True)
+        Image.new("RGB", (120, 90)).save(folder / name)
+    image = {"id": 7, "coco_url": "http://images.cocodataset.org/val2017/7.jpg"}
+    box = {"id": 1, "image_id": 7, "category_id": 3, "bbox": [10, 20, 30, 40]}
+    for name, text in (
+        ("yolo/data.yaml", "train: images/train\nnames: [cat, dog]\n"),
+        ("yolo/labels/train/0.txt", "1 0.5 0.5 0.5 0.33333333333\n"),
+        ("lvis/annotations.json", json.dumps({"images": [image], "annotations": [box]})),
+        ("oi/boxes.csv", "ImageID,LabelName,XMin,XMax,YMin,YMax\n0a,/m/1,0.25,0.5,0.5,1\n"),
+        ("oi/classes.csv", "/m/0,Cat\n/m/1,Dog\n"),
+    ):
+        (folder / name).write_text(text)
 
 
 def faults(thing: object) -> list[str]:

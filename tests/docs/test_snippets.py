@@ -85,6 +85,7 @@ def here(folder: Path, tmp_path: Path) -> Path:
     }
     _tar(folder, tmp_path / "captions" / "00000.tar", beside)
     detection_files.write_voc(tmp_path / "voc")
+    detection_files.write_yolo(tmp_path / "yolo")
     write_formats(tmp_path, sorted(Path(folder).rglob("*.jpg")))
     return tmp_path
 

@@ -12,6 +12,7 @@ from PIL import Image
 from torchvision import tv_tensors
 from torchvision.transforms import v2
 
+from fastload import detection
 from fastload import rng as keys
 from fastload.joint.picture import Picture
 from fastload.joint.samples import moves
@@ -40,6 +41,13 @@ def _sides(rng: Random) -> tuple[int, int]:
     return int(high), int(wide)
 
 
+def _filter(rng: Random) -> v2.InterpolationMode:
+    modes = (
+        v2.InterpolationMode.NEAREST, v2.InterpolationMode.BILINEAR, v2.InterpolationMode.BICUBIC,
+    )  # fmt: skip
+    return modes[rng.integers(0, 3)]
+
+
 MAKERS: dict[str, Callable[[Random], Any]] = {
     "RandomHorizontalFlip": lambda _: v2.RandomHorizontalFlip(0.7),
     "Resize": lambda rng: v2.Resize(
@@ -55,6 +63,24 @@ MAKERS: dict[str, Callable[[Random], Any]] = {
     "ScaleJitter": lambda rng: v2.ScaleJitter(_sides(rng), _range(rng, 0.5, 2.0)),
     "RandomCrop": lambda rng: v2.RandomCrop(
         _sides(rng), padding=int(rng.integers(0, 5)), pad_if_needed=True, fill=_fill(rng)
+    ),
+    "FixedSizeCrop": lambda rng: detection.FixedSizeCrop(_sides(rng), fill=_fill(rng)),
+    "RandomRotation": lambda rng: v2.RandomRotation(
+        int(rng.integers(1, 180)), _filter(rng), bool(rng.integers(0, 2)), fill=_fill(rng)
+    ),
+    "RandomAffine": lambda rng: v2.RandomAffine(
+        int(rng.integers(0, 180)),
+        _range(rng, 0.0, 0.4),
+        _range(rng, 0.5, 1.5),
+        [None, 10, _range(rng, -30, 30), (*_range(rng, -30, 30), *_range(rng, -30, 30))][
+            rng.integers(0, 4)
+        ],
+        _filter(rng),
+        _fill(rng),
+        [None, _range(rng, 0, 40)][rng.integers(0, 2)],
+    ),
+    "RandomPerspective": lambda rng: v2.RandomPerspective(
+        float(rng.uniform(0.05, 0.7)), 0.8, _filter(rng), _fill(rng)
     ),
     "RandomZoomOut": lambda rng: v2.RandomZoomOut(_fill(rng), _range(rng, 1.0, 4.0), 0.9),
     "RandomIoUCrop": lambda _: v2.RandomIoUCrop(),

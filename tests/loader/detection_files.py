@@ -85,3 +85,60 @@ def write_coco(root: Path, count=8):
             })  # fmt: skip
     known = {"images": images, "annotations": annotations, "categories": [{"id": 1, "name": "a"}]}
     (root / "instances.json").write_text(json.dumps(known))
+
+
+def write_yolo(root: Path, count=8):
+    """images/train and labels/train with boxes, and data.yaml; the last image has no file."""
+    write_images(root / "images" / "train", count)
+    (root / "labels" / "train").mkdir(parents=True)
+    for number in range(count - 1):
+        height, width = SIZES[number % len(SIZES)]
+        lines = [
+            f"{place % 3} {(a + c) / 2 / width} {(b + d) / 2 / height} {(c - a) / width} "
+            f"{(d - b) / height}\n"
+            for place, (a, b, c, d) in enumerate(boxes_of(number, height, width).tolist())
+        ]
+        (root / "labels" / "train" / f"{number:03}.txt").write_text("".join(lines))
+    (root / "data.yaml").write_text("train: images/train\nnames: {0: cat, 1: dog, 2: bird}\n")
+
+
+def write_lvis(root: Path, count=8):
+    """As write_coco, but LVIS's JSON: no names of files, and boxes are fractions."""
+    write_coco(root, count)
+    (root / "images").rename(root / "val2017")
+    known = json.loads((root / "instances.json").read_text())
+    for image in known["images"]:
+        image["coco_url"] = f"http://images.cocodataset.org/val2017/{image.pop('file_name')}"
+    for one in known["annotations"]:
+        one["bbox"] = [value + 0.125 for value in one["bbox"]]
+    known["images"].reverse()
+    (root / "lvis.json").write_text(json.dumps(known))
+
+
+def write_open_images(root: Path, count=8):
+    """Images, boxes.csv with rows of images that are not there, and classes.csv."""
+    write_images(root / "images", count)
+    rows = ["ImageID,Source,LabelName,Confidence,XMin,XMax,YMin,YMax,IsOccluded"]
+    for number in (3, 0, 99, *range(1, 3), *range(4, count - 1)):
+        height, width = SIZES[number % len(SIZES)]
+        rows += [
+            f"{number:03},xclick,/m/{place % 2},1,{a / width},{c / width},{b / height},"
+            f"{d / height},0"
+            for place, (a, b, c, d) in enumerate(boxes_of(number, height, width).tolist())
+        ]
+    (root / "boxes.csv").write_text("\n".join(rows) + "\n")
+    (root / "classes.csv").write_text("/m/0,Cat\n/m/1,Dog\n")
+
+
+def write_kitti(root: Path, count=6):
+    """A tree for Kitti(root)."""
+    base = root / "Kitti" / "raw" / "training"
+    write_images(base / "image_2", count, "png")
+    (base / "label_2").mkdir()
+    for number in range(count):
+        height, width = SIZES[number % len(SIZES)]
+        lines = [
+            f"Car 0.00 0 -1.5 {a}.5 {b}.25 {c} {d} 1.5 1.6 3.9 0.1 1.7 20.5 -1.4\n"
+            for a, b, c, d in boxes_of(number, height, width).tolist()
+        ]
+        (base / "label_2" / f"{number:03}.txt").write_text("".join(lines))

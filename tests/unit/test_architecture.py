@@ -30,6 +30,7 @@ LAYERS = (
     ("engine",),
     ("dataset",),
     ("image",),
+    ("detection",),
     ("lowering",),
     ("loader", "mixes"),
     ("metrics",),

@@ -43,7 +43,7 @@ def unsupported(steps: tuple[Step, ...]) -> list[str]:
         elif isinstance(op, Window):
             reasons += _window_problems(step, op, before)
         elif isinstance(op, Warp):
-            reasons += _warp_problems(step.label, op)
+            reasons += warp_problems(step.label, op)
         else:
             reasons.append(f"{step.label} is not written natively")
         before.append(step)
@@ -96,7 +96,8 @@ def _window_problems(step: Step, op: Window, before: list[Step]) -> list[str]:
     return [f"{step.label} may reach beyond {windows[-1].label}; one window is what a record holds"]
 
 
-def _warp_problems(label: str, op: Warp) -> list[str]:
+def warp_problems(label: str, op: Warp) -> list[str]:
+    """Why the native kernels do not warp by it, or nothing."""
     if op.expand:
         return [f"{label} has expand=True; the native engine keeps the size"]
     if isinstance(op, RandomAffine) and max(map(abs, op.shear or (0.0,))) > STEEPEST:
@@ -147,7 +148,7 @@ def fold(steps: tuple[Step, ...], records: list[Array], sizes: Ints) -> tuple[In
             else:
                 upside = upside ^ record[:, 0].astype(bool)
         elif isinstance(op, Warp):
-            rows.append(_warp(op, record))
+            rows.append(warp(op, record))
         elif isinstance(op, Region):
             box = op.boxes(record, sizes)
             left = np.where(mirrored, sizes[:, 1] - box[:, 1] - box[:, 3], box[:, 1])
@@ -180,7 +181,7 @@ def _border(op: Op, start: Ints, window: Array, sizes: Ints, flips: Array) -> Fl
     return np.concatenate([*columns, np.zeros((len(start), width))], axis=1)
 
 
-def _warp(op: Warp, record: Floats) -> Floats:
+def warp(op: Warp, record: Floats) -> Floats:
     """Instructions [N, 13] of a warp's records."""
     name = "Perspective" if op.projective else "Affine"
     out = instructions.of_matrices(name, record[:, :8], op.interpolation, op.colour())

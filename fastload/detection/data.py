@@ -1,0 +1,83 @@
+"""A map-style data set of images with boxes: on PyTorch's own loader, and natively in ours."""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+import torch.utils.data
+
+from fastload.dataset import position
+from fastload.detection.objects import Find, Size, Target, target
+from fastload.joint.samples import bad_annotation
+from fastload.sources import FileSource, read, seek
+from fastload.transforms import pil
+
+Transforms = Callable[..., Any] | None  # of an image and its target
+
+
+class Detection(torch.utils.data.Dataset[tuple[Any, Any]]):
+    """Pairs (image, target) in the form of the data sets that torchvision wraps for its transforms.
+
+    The image is Pillow's, RGB. The target is a dictionary of "image_id", "boxes" (BoundingBoxes,
+    float32, XYXY), "labels" (int64) and, where they were asked for, "masks" (Mask, uint8). An image
+    without objects has boxes of shape [0, 4]. `yolo`, `lvis` and `open_images` make it.
+
+    Args:
+        where: The folder of the images.
+        paths: Of the images.
+        find: Of an image's number its objects.
+        transforms: A function of an image and its target, such as torchvision's v2.Compose; None:
+            they stay.
+        classes: The names of the labels, where they are known.
+        keys: Of the target.
+
+    Example:
+        >>> from fastload import detection
+        >>> data = detection.yolo("yolo", "train")
+        >>> image, target = data[0]
+        >>> image.size, target["boxes"].tolist(), target["labels"].tolist()
+        ((120, 90), [[30.0, 30.0, 90.0, 60.0]], [1])
+    """
+
+    def __init__(
+        self,
+        where: str,
+        paths: tuple[str, ...],
+        find: Find,
+        *,
+        transforms: Transforms,
+        classes: tuple[str, ...],
+        keys: tuple[str, ...],
+    ) -> None:
+        labels = np.zeros(len(paths), np.int64)
+        self.source = FileSource(where, paths, labels, (), seek.attach(paths, where))
+        self.find, self.transforms, self.classes, self.keys = find, transforms, classes, keys
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def __getitem__(self, index: int) -> tuple[Any, Any]:
+        """Image and target. Raises IndexError and SampleError."""
+        number = position(index, len(self))
+        name = self.source.name(number)
+        try:
+            image = pil.decode(read(self.source, number))
+        except pil.DECODE_ERRORS as error:
+            raise pil.undecodable(name, number, error) from error
+        try:
+            found = self.target(number, (image.height, image.width))
+        except Exception as error:  # pycocotools raises what it likes
+            raise bad_annotation(name, number, error) from error
+        return (image, found) if self.transforms is None else self.transforms(image, found)
+
+    def target(self, number: int, size: Size) -> Target:
+        """Of an image's number and its height and width, px. Raises what its file or pycocotools
+        raise.
+        """
+        return target(self.find(number), size, self.keys)
+
+    def __repr__(self) -> str:
+        name = os.path.basename(self.source.where)
+        return f"fastload.detection {name!r}: {len(self)} images, {len(self.classes)} classes"

@@ -1,0 +1,100 @@
+"""Fuzz targets for files of boxes: any bytes give boxes inside the bounds that readers promise, or
+the typed error with the file's path. fuzz/readers.py runs them.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from fastload import detection
+from fastload.detection.objects import BEYOND, FARTHEST, Objects
+from fastload.errors import SourceError
+from fuzz.converted import folder_of_images, put, refused
+
+SIZE = (40, 60)  # height and width that targets are made for, px
+HEAD = "ImageID,LabelName,XMin,XMax,YMin,YMax\n"
+
+
+def _below(folder: Path) -> Path:
+    """A folder that has images in images/train."""
+    root = folder / "boxes"
+    if not root.exists():
+        folder_of_images(root / "images" / "train")
+        (root / "classes.csv").write_text("/m/0,Cat\n/m/1,Dog\n")
+    return root
+
+
+def _opened(root: Path, make: Callable[[], detection.Detection]) -> None:
+    """Every target of the data set that `make` gives, if it gives one."""
+    try:
+        data = make()
+        for number in range(len(data)):
+            _check(data.find(number))
+            data.target(number, SIZE)
+    except (SourceError, ValueError) as error:
+        refused(error, root)
+
+
+def _check(found: Objects) -> None:
+    most = 1 + BEYOND if found.shares else FARTHEST
+    if len(found.boxes) != len(found.labels) or not (np.abs(found.boxes) <= most).all():
+        raise AssertionError(f"boxes {found.boxes}, labels {found.labels}")
+
+
+def yolo_seeds(_: Path) -> list[bytes]:
+    return [b"0 0.5 0.5 0.25 0.5\n", b"1 0.1 0.1 0.9 0.1 0.9 0.7\n\n0 0 0 0 0\n"]
+
+
+def run_yolo(folder: Path, data: bytes) -> None:
+    root = _below(folder)
+    (root / "data.yaml").unlink(missing_ok=True)
+    image = detection.yolo(root).source.name(0)
+    place = Path(image.replace("/images/", "/labels/")).with_suffix(".txt")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    put(place, data)
+    _opened(root, lambda: detection.yolo(root))
+    place.unlink()
+
+
+def yaml_seeds(_: Path) -> list[bytes]:
+    return [b"train: images/train\nnames: {0: a, 1: b}\n", b"train: [images/train]\nnames: [a]\n"]
+
+
+def run_yaml(folder: Path, data: bytes) -> None:
+    root = _below(folder)
+    put(root / "data.yaml", data)
+    _opened(root, lambda: detection.yolo(root))
+    (root / "data.yaml").unlink()
+
+
+def lvis_seeds(_: Path) -> list[bytes]:
+    image = {"id": 7, "coco_url": "http://x/images/train/7.jpg"}
+    box = {"id": 1, "image_id": 7, "category_id": 3, "bbox": [10, 20.5, 30, 40]}
+    kind = {"id": 3, "name": "cat"}
+    said = {"images": [image], "annotations": [box], "categories": [kind]}
+    return [json.dumps(said).encode()]
+
+
+def run_lvis(folder: Path, data: bytes) -> None:
+    root = _below(folder)
+    put(root / "lvis.json", data)
+    _opened(root, lambda: detection.lvis(root, root / "lvis.json"))
+
+
+def csv_seeds(_: Path) -> list[bytes]:
+    return [f"{HEAD}0,/m/1,0.25,0.5,0.5,1\n1,/m/0,0,1,0,1\n".encode()]
+
+
+def run_csv(folder: Path, data: bytes) -> None:
+    root = _below(folder)
+    put(root / "boxes.csv", data)
+    places = (root / "images", root / "boxes.csv", root / "classes.csv")
+    _opened(root, lambda: detection.open_images(*places))
+
+
+TARGETS = {
+    "yolo": (yolo_seeds, run_yolo), "data_yaml": (yaml_seeds, run_yaml),
+    "lvis": (lvis_seeds, run_lvis), "open_images": (csv_seeds, run_csv),
+}  # fmt: skip
