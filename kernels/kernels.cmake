@@ -94,6 +94,7 @@ set(fastload_engine
   kernels/engine/device_decode.cpp
   kernels/engine/draw_steps.cpp
   kernels/engine/draws.cpp
+  kernels/engine/fetch.cpp
   kernels/engine/files.cpp
   kernels/engine/job.cpp
   kernels/engine/job_end.cpp
