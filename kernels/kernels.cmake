@@ -40,6 +40,7 @@ set(fastload_kernels
   kernels/jpeg/layer/run_scalar.cpp
   kernels/jpeg/layer/run_tuned.cpp
   kernels/jpeg/markers.cpp
+  kernels/jpeg/pixels_ended.cpp
   kernels/jpeg/pixels_idct.cpp
   kernels/jpeg/pixels_reduced.cpp
   kernels/jpeg/pixels_scalar.cpp

@@ -24,6 +24,9 @@ Built build(Bytes bytes, const uint64_t* file_hash = nullptr,
 // Whether the bytes begin as a layer does, of any version.
 bool is_layer(Bytes bytes);
 
+// … of the version that is read here.
+bool is_known(Bytes bytes);
+
 // A view of a layer; `bytes` must outlive it. What is wrong is found by `open` or `decode`; never
 // by a read outside it, and before memory is taken.
 class Layer {
@@ -33,6 +36,9 @@ class Layer {
 
   // Whether it was made of a file of this size with this XXH3; after `open`.
   bool is_of(size_t size, uint64_t hash) const;
+
+  // Whether all rows have their checksums.
+  bool intact() const;
 
   // An MCU row's bytes, checked. False: they are damaged.
   bool row(int row, Bytes& out) const;
