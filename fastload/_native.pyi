@@ -245,6 +245,11 @@ def jpeg_layer(data: bytes, target: str = "best") -> bytes:
     Raises ValueError ("jpeg_layer: …") where the own decoder does not cover the file.
     """
 
+def jpeg_layer_intact(data: bytes) -> bool:
+    """Whether a layer has all of its own checksums. One of another version is not looked into, and
+    counts as intact: no decoder here takes it.
+    """
+
 def jpeg_region(
     data: bytes, region: tuple[int, int, int, int], index: bytes | None, target: str, scale: int = 1
 ) -> tuple[NDArray[np.uint8] | None, str]:

@@ -40,6 +40,7 @@ set(fastload_kernels
   kernels/jpeg/layer/run_scalar.cpp
   kernels/jpeg/layer/run_tuned.cpp
   kernels/jpeg/markers.cpp
+  kernels/jpeg/pixels_ended.cpp
   kernels/jpeg/pixels_idct.cpp
   kernels/jpeg/pixels_reduced.cpp
   kernels/jpeg/pixels_scalar.cpp
@@ -94,6 +95,7 @@ set(fastload_engine
   kernels/engine/device_decode.cpp
   kernels/engine/draw_steps.cpp
   kernels/engine/draws.cpp
+  kernels/engine/fetch.cpp
   kernels/engine/files.cpp
   kernels/engine/job.cpp
   kernels/engine/job_end.cpp

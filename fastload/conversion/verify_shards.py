@@ -13,15 +13,13 @@ import numpy as np
 from fastload import _native
 from fastload.conversion import samples, tar
 from fastload.conversion.workers import Advance, Stop
+from fastload.files import seals
 from fastload.files.opening import no_wait
 from fastload.sources.shard_index import Index, Shard
 from fastload.spec import Longs
 from fastload.system import limits
 
 READ = 1 << 20  # bytes; what a disk error makes unreadable at once
-
-
-SEAL = 8  # bytes of the checksum at the end of each seek index
 
 
 class Damage(NamedTuple):
@@ -92,9 +90,7 @@ def check_sidecar(index: Index, shard: int, rows: Longs) -> list[Damage]:
         strict=True,
     ):
         part = data[at : at + size]
-        if size and (
-            len(part) < SEAL or _native.xxh3(part[:-SEAL]) != int.from_bytes(part[-SEAL:], "little")
-        ):
+        if size and not seals.intact(part):
             text = "checksum of its seek index differs; run fastload index again"
             damages.append(Damage(path, at, at + size, index.key(row), text))
     return damages or whole

@@ -267,15 +267,17 @@ def _asked(engine: BatchMaker, feed: Feed, ordered: deque[Located | Exception]) 
         if request is None:
             return False
         ordered.append(
-            request if isinstance(request, Exception) else attempt(located, engine, request)
+            request
+            if isinstance(request, Exception)
+            else attempt(located, engine, request, feed.seek)
         )
     return True
 
 
-def located(engine: BatchMaker, work: Work) -> Located:
+def located(engine: BatchMaker, work: Work, seek: View) -> Located:
     runner = engine.runner
     location = runner.plan.source.locate(work.samples)
-    runner.advise(engine.pool, work, location)
+    runner.advise(engine.pool, work, location, seek)
     return work, location
 
 

@@ -92,5 +92,5 @@ def _start(
 
 
 def _begin(engine: FfcvEngine, seek: View, work: Work) -> Started:
-    job = engine.runner.begin(engine.pool, *located(engine, work), seek)
+    job = engine.runner.begin(engine.pool, *located(engine, work, seek), seek)
     return engine.start(Begun(job, work, None))

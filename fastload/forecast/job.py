@@ -23,7 +23,7 @@ from fastload.profiler import machine, sizes
 from fastload.profiler.steps import RecipeStep
 from fastload.recipes import Recipe, rates
 from fastload.remote.urls import public
-from fastload.sources import read
+from fastload.sources.layered import read_as_loaded
 from fastload.system.machine import usable_cores
 
 CPU_BATCH = 16  # of a step on the CPU
@@ -139,10 +139,10 @@ class Bench:
 
 
 def image_bytes(pipeline: Pipeline) -> float:
-    """Mean of some images."""
+    """What is read of an image; mean of some."""
     source = pipeline.source
     picks = np.random.default_rng(0).permutation(len(source))[:LOOKED]
-    return float(np.mean([len(read(source, int(sample))) for sample in picks]))
+    return float(np.mean([len(read_as_loaded(source, int(sample))) for sample in picks]))
 
 
 def question(bench: Bench, recipe: Recipe, where: Machine, pipeline: Pipeline) -> Question:

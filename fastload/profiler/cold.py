@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastload.sources import Source, raw_pixels, read
+from fastload.sources import Source, raw_pixels
+from fastload.sources.layered import likely, read_as_loaded
 
 MOST = 256  # images
 # Cold by warm, below which the cache was not emptied, or the disk is as fast as memory
@@ -15,7 +16,9 @@ SLOWER = 1.5
 
 @dataclass(frozen=True)
 class Reading:
-    """One thread, one image after the other, in random order."""
+    """One thread, one image after the other, in random order. Where a loader reads coefficient
+    layers alone, so does this.
+    """
 
     images: int
     bytes_per_image: float
@@ -41,23 +44,27 @@ def measure(source: Source, seconds: float) -> Reading | None:
         drop(source, int(sample))
     start, size, count = time.perf_counter(), 0, 0
     for sample in picks:
-        size += len(read(source, int(sample)))
+        size += len(read_as_loaded(source, int(sample)))
         count += 1
         if time.perf_counter() - start > seconds / 2:
             break
     middle = time.perf_counter()
     for sample in picks[:count]:
-        read(source, int(sample))
+        read_as_loaded(source, int(sample))
     end = time.perf_counter()
     return Reading(count, size / count, (middle - start) / count, (end - middle) / count)
 
 
 def drop(source: Source, sample: int) -> None:
-    """Take a sample's bytes out of the page cache. Raises OSError."""
+    """Take what is read of a sample out of the page cache. Raises OSError."""
     location = source.locate(np.array([sample], np.int64))
-    file = os.open(source.files.path(int(location.file[0])), os.O_RDONLY)
+    files, columns = source.files, location[:3]
+    if location.seek is not None and likely(location, location.seek)[0]:
+        files, *columns = location.seek
+    place = [int(column[0]) for column in columns]
+    file = os.open(files.path(place[0]), os.O_RDONLY)
     try:
-        offset, size = source.files.place(*(int(column[0]) for column in location[:3]))
+        offset, size = files.place(*place)
         length = max(size, 0)  # 0: to the end
         os.posix_fadvise(file, offset, length, os.POSIX_FADV_DONTNEED)
     finally:

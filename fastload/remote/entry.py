@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 
 from fastload import _native
 from fastload.errors import CacheError
-from fastload.remote.layout import RECORD, SEAL, SEALED, Layout, Span
+from fastload.files import seals
+from fastload.remote.layout import RECORD, SEALED, Layout, Span
 from fastload.remote.locks import Locks
 from fastload.spec import Longs
 
@@ -206,11 +207,11 @@ class Entry:
     def _wrong(self, first: int, last: int, span: Span, data: memoryview) -> str:
         for check in self.layout.checks(first, last):
             part, want = data[check.begin - span.begin : check.end - span.begin], check.xxh3
+            where = f"bytes {check.begin} to {check.end}"
             if want == SEALED:
-                part, seal = part[:-SEAL], part[-SEAL:]
-                want = int.from_bytes(seal, "little")
-            if (got := _native.xxh3(part)) != want:
-                where = f"bytes {check.begin} to {check.end}"
+                if not seals.intact(part):
+                    return f"{where} have another checksum than they say"
+            elif (got := _native.xxh3(part)) != want:
                 return f"{where} have checksum {got:016x}, want {want:016x}"
         return ""
 

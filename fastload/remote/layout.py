@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fastload.spec import Longs
 
 GROUP = 8 << 20  # bytes
-SEALED, SEAL = -1, 8  # bytes
+SEALED = -1
 # What the cache keeps of a group: when it was last let go, and its cells and bytes in up to two
 # files; a part without cells is none
 RECORD = np.dtype(
@@ -42,7 +42,7 @@ class Check(NamedTuple):
 
     begin: int
     end: int
-    xxh3: int  # SEALED: their last 8 bytes are that of the others, little-endian
+    xxh3: int  # SEALED: they say it themselves (files/seals.py)
 
 
 def _no_checks(first: int, last: int) -> list[Check]:

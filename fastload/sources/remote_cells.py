@@ -4,7 +4,7 @@ import numpy as np
 
 from fastload.errors import SourceError
 from fastload.remote import layout as layouts
-from fastload.remote.layout import SEAL, SEALED, Check, Layout
+from fastload.remote.layout import SEALED, Check, Layout
 from fastload.sources.shard_index import Index
 from fastload.spec import Longs
 
@@ -51,9 +51,9 @@ def cells_of(index: Index) -> tuple[Layout, Longs | None]:
 
 
 def _seals(index: Index, rows: Longs) -> list[Check]:
-    """Of the seek indexes of these samples, which end with their own checksums."""
+    """Of the seek indexes of these samples, which have their own checksums."""
     begin, size = (index.columns[name][rows] for name in ("index_offset", "index_size"))
-    there = size > SEAL
+    there = size > 0
     begin, end = begin[there], (begin + size)[there]
     return [Check(*each, SEALED) for each in zip(begin.tolist(), end.tolist(), strict=True)]
 

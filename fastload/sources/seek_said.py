@@ -6,6 +6,7 @@ import contextlib
 
 import numpy as np
 
+from fastload.files.seals import LAYER
 from fastload.sources import collect, seek_known
 from fastload.sources.arrays import ArraySource
 from fastload.sources.base import Seek, Source
@@ -13,7 +14,6 @@ from fastload.sources.seek_views import Counted, Found, Picked, View
 from fastload.sources.views import Subset
 from fastload.spec import Longs
 
-LAYER = b"FLCL"  # what a coefficient layer begins with
 NAMES = "seek index", "coefficient layer"
 SOME = 64  # samples that are looked at to tell these apart
 
@@ -23,10 +23,13 @@ def describe(mode: str, source: Source, built: collect.Indexes | None) -> str:
     if mode == "off":
         return "seek index: off"
     count, indexed = len(source), having(source, built)
-    text = f"{kind(source, built)}: {indexed} of {count} images"
+    name = kind(source, built)
+    text = f"{name}: {indexed} of {count} images"
     base = source.base if isinstance(source, Subset) else source
     if isinstance(base, ArraySource):
         return "seek index: none, the images are pixels in memory"
+    if name == NAMES[1] and source.locate(np.zeros(1, np.int64)).checksum is not None:
+        text += ", whose JPEGs are not read"
     if mode != "auto" or indexed == count or not isinstance(base, collect.Collectable):
         return text
     if len(base) > seek_known.MOST:

@@ -52,6 +52,17 @@ nb::bytes jpeg_layer(const nb::bytes& data, const std::string& target) {
   return nb::bytes(built.index.data(), built.index.size());
 }
 
+// What its bytes are damaged by cannot be said of another version, which no decoder here takes.
+bool jpeg_layer_intact(const nb::bytes& data) {
+  const Bytes bytes = view(data);
+  constexpr size_t kNamed = 6;  // bytes that say the version
+  if (bytes.size() >= kNamed && jpeg::layer::is_layer(bytes) && !jpeg::layer::is_known(bytes))
+    return true;
+  jpeg::layer::Layer layer;
+  jpeg::Frame frame;
+  return layer.open(bytes, frame).empty() && layer.intact();
+}
+
 Check parse_check(const std::string& name) {
   if (name == "none") return Check::kNone;
   if (name == "markers") return Check::kMarkers;
@@ -152,6 +163,7 @@ void bind_jpeg(nb::module_& m) {
   m.def("jpeg_transcode", &jpeg_transcode, "data"_a);
   m.def("jpeg_index", &jpeg_index, "data"_a, "step"_a, "target"_a = "best");
   m.def("jpeg_layer", &jpeg_layer, "data"_a, "target"_a = "best");
+  m.def("jpeg_layer_intact", &jpeg_layer_intact, "data"_a);
   m.def("jpeg_region", &jpeg_region, "data"_a, "region"_a, "index"_a.none(), "target"_a,
         "scale"_a = 1);
 }

@@ -10,7 +10,6 @@
 #include <chrono>
 
 #include "base/error.h"
-#include "base/hash.h"
 #include "bind/bind.h"
 #include "engine/sample.h"
 #include "jpeg/layer/layer.h"
@@ -64,12 +63,11 @@ std::string decode_part(const Work& work, const jpeg::SeekIndex& index, const Re
   return scan.decode(tiles.top, tiles.bottom, planes);
 }
 
-// By a layer: the same stages.
+// By a layer: the same stages. The JPEG is not read, as where an index has its size and checksum.
 jpeg::Decoded decode_layer(const Work& work, const Region& region, Worker& worker) {
   jpeg::Frame frame;
   jpeg::layer::Layer layer;
   std::string why = layer.open(work.index, frame);
-  if (why.empty() && !layer.is_of(work.bytes.size(), xxh3(work.bytes))) why = "of another file";
   jpeg::shrink(frame, work.scale);
   if (!why.empty() || work.route == Route::kHeaders) return {{}, std::move(why)};
   if (work.route == Route::kIndex)

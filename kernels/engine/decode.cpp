@@ -32,12 +32,14 @@ bool wanted(const Sample& sample, Index outcome) {
   return sample.collector->wants(sample.row, size, outcome == Index::kRefused);
 }
 
-// The JPEG's own bytes are not decoded, so the layer must be of just these.
-jpeg::Decoded by_layer(const Seekable& image, const Region& region, int scale, Worker& worker) {
+// The JPEG's own bytes are not decoded, so the layer must be of just these: of this size, with this
+// checksum.
+jpeg::Decoded by_layer(Bytes bytes, size_t size, uint64_t hash, const Region& region, int scale,
+                       Worker& worker) {
   jpeg::layer::Layer layer;
   jpeg::Frame frame;
-  std::string why = layer.open(image.index, frame);
-  if (why.empty() && !layer.is_of(image.bytes.size(), hash_of(image))) why = "of another file";
+  std::string why = layer.open(bytes, frame);
+  if (why.empty() && !layer.is_of(size, hash)) why = "of another file";
   if (!why.empty()) return {{}, kRefused + why};
   jpeg::shrink(frame, scale);
   return jpeg::layer::decode(layer, frame, region, worker.jpeg, cpu::Target::kBest);
@@ -57,8 +59,9 @@ jpeg::Decoded by_seek_index(const Seekable& image, const Region& region, Worker&
 Index decode_by_index(const Seekable& image, const Region& region, int scale, Worker& worker,
                       jpeg::Decoded& out) {
   if (image.index.empty()) return Index::kNone;
-  out = jpeg::layer::is_layer(image.index) ? by_layer(image, region, scale, worker)
-                                           : by_seek_index(image, region, worker);
+  const bool layer = jpeg::layer::is_layer(image.index);
+  out = layer ? by_layer(image.index, image.bytes.size(), hash_of(image), region, scale, worker)
+              : by_seek_index(image, region, worker);
   worker.stats.count(out.ok() ? Way::kIndexed : Way::kRefused);
   if (out.ok()) return Index::kUsed;
   return out.error.starts_with(kRefused) ? Index::kRefused : Index::kFailed;
@@ -138,6 +141,19 @@ std::string decode_jpeg(Sample& sample, const Region& region, int scale, Worker&
   jpeg::Decoded decoded = decode_by_any(sample, region, scale, worker);
   image = decoded.image;
   return decoded.ok() ? "" : "jpeg: " + decoded.error;
+}
+
+bool decode_layer(const Sample& sample, const Region& region, int scale, Worker& worker,
+                  Image& image) {
+  worker.ask(static_cast<size_t>(region.height) * region.width * kChannels);
+  const jpeg::Decoded decoded =
+      by_layer(sample.seek.bytes(), static_cast<size_t>(sample.location.size), sample.checksum,
+               region, scale, worker);
+  worker.stats.count(decoded.ok() ? Way::kIndexed : Way::kRefused);
+  if (!decoded.ok()) return false;
+  if (scale != 1) worker.stats.count(Way::kScaled);
+  image = decoded.image;
+  return true;
 }
 
 std::string decode_png(Bytes bytes, const Region& region, int scale, Worker& worker, Image& image) {

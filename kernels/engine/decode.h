@@ -36,6 +36,11 @@ jpeg::Decoded decode_in_order(const Seekable& image, const Region& region, Worke
 jpeg::Decoded decode_scans(Bytes bytes, int height, int width, const Region& region, int scale,
                            Worker& worker);
 
+// By a layer that `fetch` found to be of the sample's JPEG; fills `image` as below. False: it was
+// refused, and the JPEG is to be read.
+bool decode_layer(const Sample& sample, const Region& region, int scale, Worker& worker,
+                  Image& image);
+
 // Both need what `look` found OK, and fill `image` with exactly the region, which is px of
 // the image at 1/scale of its size. Not empty: why Pillow is to be asked for it.
 

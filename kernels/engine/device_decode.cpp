@@ -6,11 +6,13 @@
 // No task throws: a reason is a string, and where even that finds no memory, a short one needs
 // none.
 #include "engine/device_decode.h"
-#include "base/hash.h"
 
 #include <new>
 #include <stdexcept>
 #include <utility>
+
+#include "base/hash.h"
+#include "jpeg/layer/layer.h"
 
 namespace fl {
 
@@ -89,6 +91,7 @@ std::string DeviceDecode::plan(int64_t n, Worker& worker) {
   if (sample.pixels.data != nullptr || sample.rows != nullptr) return "not encoded";
   if (how_.crops[n].scale != 1) return "decoded at a part of its size";
   if (packed.empty()) return "no seek index";
+  if (jpeg::layer::is_layer(packed)) return "a coefficient layer, which the CPU decodes";
   if (std::string why = jpeg::parse_frame(bytes, worker.frame); !why.empty()) return why;
   if (worker.frame.height != sample.height || worker.frame.width != sample.width)
     return "another size in its header";

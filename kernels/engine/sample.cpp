@@ -1,81 +1,18 @@
-// Nothing leaves this file as an exception: what goes wrong becomes the sample's status and
-// message.
+// RUN: what becomes of a sample that was fetched. Nothing leaves this file as an exception: what
+// goes wrong becomes the sample's status and message.
 //
 // Each function has its sample alone and runs without the GIL.
 #include "engine/sample.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <exception>
 #include <utility>
 
-#include "base/error.h"
 #include "engine/decode.h"
-#include "engine/look.h"
+#include "engine/fetch.h"
 #include "engine/together.h"
 
 namespace fl {
 namespace {
-
-// What is being handled becomes the sample's status; its text may find no memory either.
-void fail(Sample& sample) noexcept {
-  try {
-    throw;
-  } catch (const FileError& error) {
-    try {
-      // Whoever asks knows the path.
-      sample.end(kFailed, "cannot be read (" + error.why + ")",
-          error.code == 0 ? EIO : error.code);
-    } catch (const std::bad_alloc&) {
-      out_of_memory(sample);
-    }
-  } catch (const std::bad_alloc&) {
-    out_of_memory(sample);
-  } catch (const std::exception& error) {
-    try {
-      sample.end(kFailed, error.what());
-    } catch (const std::bad_alloc&) {
-      out_of_memory(sample);
-    }
-  }
-}
-
-// The file is large: it is read when its turn comes, and no two of a batch at once.
-struct Later {};
-
-Buffer read(const Files& files, const Location& location, BufferList& buffers) {
-  Buffer out;
-  files.read(location, [&](int64_t size) {
-    if (size > kMostAhead) throw Later();
-    out = buffers.lend(size);
-    return out.data();
-  });
-  return out;
-}
-
-// An index only saves time: what cannot be read is as good as none.
-void read_seek(Sample& sample, const Origin& origin, BufferList& buffers) {
-  if (origin.seek == nullptr || sample.seek_location.size <= 0) return;
-  try {
-    sample.seek = read(*origin.seek, sample.seek_location, buffers);
-  } catch (const FileError&) {
-    sample.seek = {};
-  } catch (const Later&) {
-    sample.seek = {};
-  }
-}
-
-std::string by(int height, int width) {
-  return std::to_string(height) + "x" + std::to_string(width);
-}
-
-// Nothing is read yet: only the rows under the crop will be.
-void look_raw(Sample& sample, const Origin& origin) {
-  sample.rows = origin.files.get();
-  sample.height = sample.raw_height;
-  sample.width = sample.raw_width;
-  sample.end(kOk, {});
-}
 
 // The region of an image of raw rows: whole rows are read, since they lie together.
 Image raw_rows(const Sample& sample, const Region& region, Scratch& scratch) {
@@ -90,10 +27,10 @@ Image raw_rows(const Sample& sample, const Region& region, Scratch& scratch) {
 
 // Where nothing of an image is seen, one px is decoded all the same: whether it is bad must not
 // depend on the crop. Not where the own decoder covers it: of such a file its markers have decided
-// (jpeg/certain.h).
+// (jpeg/certain.h). A layer is only of such files.
 Region seen(const Sample& sample, const Region& region, Worker& worker) {
   const bool encoded = sample.pixels.data == nullptr && sample.rows == nullptr;
-  if (!region.empty() || !encoded) return region;
+  if (!region.empty() || !encoded || sample.unread.files != nullptr) return region;
   if (sample.png) return {0, 0, 1, 1};
   if (jpeg::parse_frame(sample.encoded.bytes(), worker.frame).empty()) return region;
   return {0, 0, 1, 1};
@@ -116,6 +53,10 @@ bool source(Sample& sample, const Region& wanted, int scale, Worker& worker, Ima
     worker.ask(static_cast<size_t>(region.height) * sample.width * kChannels);
     image = raw_rows(sample, region, worker.decoded);
     return true;
+  }
+  if (sample.unread.files != nullptr) {
+    if (decode_layer(sample, region, scale, worker, image)) return true;
+    if (!read_now(sample, worker)) return false;
   }
   const std::string why = sample.png ? decode_png(sample.encoded.bytes(), region, scale, worker, image)
                                      : decode_jpeg(sample, region, scale, worker, image);
@@ -245,37 +186,6 @@ void out_of_memory(Sample& sample) noexcept {
   sample.status = kFailed;
   sample.message = "out of memory";  // short: every string has room for that
   sample.code = ENOMEM;
-}
-
-void fetch(Sample& sample, const Origin& origin, BufferList& buffers, Worker& worker) noexcept {
-  try {
-    if (sample.raw_height > 0) return look_raw(sample, origin);
-    Stopwatch watch(worker.stats);
-    sample.encoded = read(*origin.files, sample.location, buffers);
-    look(sample, origin.check, worker);
-    if (sample.status == kOk) read_seek(sample, origin, buffers);
-    watch.lap(Stage::kRead);
-  } catch (const Later&) {
-    sample.status = kForeign;
-    sample.message = "large file";  // short, as above
-  } catch (...) {
-    fail(sample);
-  }
-}
-
-void fetch_as_said(Sample& sample, const Origin& origin, BufferList& buffers,
-                   Worker& worker) noexcept {
-  const int height = sample.height, width = sample.width;
-  fetch(sample, origin, buffers, worker);
-  const int got_height = std::exchange(sample.height, height),
-            got_width = std::exchange(sample.width, width);
-  if (sample.status != kOk || (got_height == height && got_width == width)) return;
-  try {
-    sample.end(kFailed,
-        "is " + by(got_height, got_width) + " px, and its row says " + by(height, width));
-  } catch (const std::bad_alloc&) {
-    out_of_memory(sample);
-  }
 }
 
 void run(Sample& sample, std::span<const Picture> pictures, Worker& worker) noexcept {

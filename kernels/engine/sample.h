@@ -19,6 +19,12 @@
 
 namespace fl {
 
+// Where bytes are that were not read: the sample's layer is to serve in their place.
+struct Unread {
+  const Files* files = nullptr;  // null: they were read, or are not wanted
+  BufferList* buffers = nullptr;
+};
+
 // Filled in stages: locations by the caller, bytes and size by `fetch`, pixels in the output by
 // `run`. What went wrong is in status, message and code.
 struct Sample {
@@ -31,7 +37,8 @@ struct Sample {
   // Bytes of the file that is known to have none; 0: nothing is known
   int64_t no_index = 0;
 
-  Buffer encoded;
+  Buffer encoded;  // empty while `unread` says where it is
+  Unread unread;
   Buffer seek;
   std::optional<uint64_t> hash;    // XXH3 of the bytes, once someone has asked for it
   Collector* collector = nullptr;  // of the origin; null: new indexes are not wanted

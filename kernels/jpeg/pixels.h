@@ -96,6 +96,11 @@ struct PixelOps {
   void (*interleave_row)(const uint8_t* r, const uint8_t* g, const uint8_t* b, uint8_t* out,
                          int width);
   void (*grey_row)(const uint8_t* y, uint8_t* out, int width);
+
+  // idct_blocks of blocks without a gap between them, each with zeros from value `ends` on, 1..65.
+  // What the blocks are afterwards is not said.
+  bool (*idct_ended)(const Blocks& blocks, const uint8_t* ends, const Quantiser& quant,
+                     const Tiles& out);
 };
 
 extern const PixelOps kScalarPixels;

@@ -13,7 +13,7 @@
 #define HWY_TARGET_INCLUDE "jpeg/pixels_idct.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "jpeg/pixels_pairs.h"
+#include "jpeg/pixels_passes.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace fl::jpeg::HWY_NAMESPACE {
@@ -26,82 +26,6 @@ bool IdctBlocks(const Blocks& blocks, const Quantiser& quant, const Tiles& out) 
 }
 
 #else
-// idct_line() for as many columns as a vector has lanes.
-template <int kShift>
-HWY_INLINE void run_pass(const Pairs& in, int32_t round, V32* out) {
-  for (int j = 0; j < 4; ++j) {
-    const V32 even = dot(in.p02, in.p46, kFactors.even[j], round);
-    const V32 odd = dot(in.p13, in.p57, kFactors.odd[j], 0);
-    out[j] = hn::ShiftRight<kShift>(hn::Add(even, odd));
-    out[7 - j] = hn::ShiftRight<kShift>(hn::Sub(even, odd));
-  }
-}
-
-HWY_INLINE void turn_block(const V32 (*columns)[kBlockSize], Pairs* rows) {
-  const Turned upper = turn(columns[0]), lower = turn(columns[0] + 4);
-  if constexpr (kParts == 1) {
-    rows[0] = {left(upper.even, lower.even), right(upper.even, lower.even),
-               left(upper.odd, lower.odd), right(upper.odd, lower.odd)};
-  } else {  // the blocks of 16 bytes are vectors, nothing has to cross
-    const Turned upper_right = turn(columns[kParts - 1]),
-                 lower_right = turn(columns[kParts - 1] + 4);
-    rows[0] = {hn::BitCast(kD16, upper.even), hn::BitCast(kD16, upper_right.even),
-               hn::BitCast(kD16, upper.odd), hn::BitCast(kD16, upper_right.odd)};
-    rows[kParts - 1] = {hn::BitCast(kD16, lower.even), hn::BitCast(kD16, lower_right.even),
-                        hn::BitCast(kD16, lower.odd), hn::BitCast(kD16, lower_right.odd)};
-  }
-}
-
-// ---- samples to tiles
-
-#if FL_BYTE_VECTORS
-
-HWY_INLINE void store_row(__m128i row, uint8_t* out, int tiles) {
-  if (HWY_LIKELY(tiles == 2)) return _mm_storeu_si128(reinterpret_cast<__m128i*>(out), row);
-  _mm_storel_epi64(reinterpret_cast<__m128i*>(out), row);
-}
-
-HWY_INLINE void store_tiles(const V32* lines, uint8_t* out, ptrdiff_t stride, int tiles) {
-  const V8 left = columns_to_bytes(lines), right = columns_to_bytes(lines + 4);
-  for (int half = 0; half < 2; ++half, out += 4 * stride) {
-    const __m512i from = hn::Load(kD8, kRowIndices.from[half]).raw;
-    const __m512i rows = _mm512_permutex2var_epi8(left.raw, from, right.raw);
-    store_row(_mm512_castsi512_si128(rows), out, tiles);
-    store_row(_mm512_extracti32x4_epi32(rows, 1), out + stride, tiles);
-    store_row(_mm512_extracti32x4_epi32(rows, 2), out + 2 * stride, tiles);
-    store_row(_mm512_extracti32x4_epi32(rows, 3), out + 3 * stride, tiles);
-  }
-}
-
-#else
-
-HWY_INLINE void store_two_rows(hn::Vec128<uint64_t> rows, uint8_t* out, ptrdiff_t stride) {
-  const hn::Full64<uint64_t> row;
-  hn::StoreU(hn::LowerHalf(row, rows), row, reinterpret_cast<uint64_t*>(out));
-  hn::StoreU(hn::UpperHalf(row, rows), row, reinterpret_cast<uint64_t*>(out + stride));
-}
-
-// 16 bytes: two rows of the tile, and 16 bytes further, the rows 4 below.
-template <class V>
-HWY_INLINE void store_rows(V rows, uint8_t* out, ptrdiff_t stride) {
-  const hn::DFromV<V> d;
-  if constexpr (hn::MaxLanes(d) == 2) {
-    store_two_rows(rows, out, stride);
-  } else {
-    const hn::Half<decltype(d)> half;
-    store_two_rows(hn::LowerHalf(half, rows), out, stride);
-    store_two_rows(hn::UpperHalf(half, rows), out + 4 * stride, stride);
-  }
-}
-
-HWY_INLINE void store_tiles(const V32* lines, uint8_t* out, ptrdiff_t stride, int /*tiles*/) {
-  const V32 left = four_columns(lines), right = four_columns(lines + 4);
-  store_rows(hn::BitCast(kD64, hn::InterleaveLower(kD32, left, right)), out, stride);
-  store_rows(hn::BitCast(kD64, hn::InterleaveUpper(kD32, left, right)), out + 2 * stride, stride);
-}
-
-#endif
-
 // One block in ten of a photograph has nothing but DC, of soft ones far more: the test costs less
 // than it saves.
 HWY_INLINE bool only_dc(const int16_t* block) {
@@ -110,46 +34,6 @@ HWY_INLINE bool only_dc(const int16_t* block) {
   for (int i = kLanes16; i < kBlockValues; i += kLanes16)
     rest = hn::Or(rest, hn::Load(kD16, block + i));
   return hn::AllTrue(kD16, hn::Eq(rest, hn::Zero(kD16)));
-}
-
-HWY_INLINE bool fill_tile(int16_t* block, const Quantiser& quant, uint8_t* out, ptrdiff_t stride) {
-  const int16_t dc = block[0], by = quant.values[0];  // every layout begins with DC
-  const uint8_t sample = idct_flat(dequantise(dc, by));
-  for (int y = 0; y < kBlockSize; ++y) std::memset(out + y * stride, sample, kBlockSize);
-  block[0] = 0;
-  return (dc < 0 ? -dc : dc) * static_cast<uint16_t>(by) <= kMaxBlockSum;
-}
-
-// Two blocks where a vector holds them, or one twice, between the two passes.
-struct Half {
-  Pairs rows[kParts];
-  uint8_t* tile = nullptr;  // null: there is none
-  int tiles = 0;
-
-  HWY_INLINE Half() {}  // spelled out: as in Pairs
-};
-
-// Pass 1; the block is then zeros.
-HWY_INLINE bool begin_blocks(int16_t* a, int16_t* b, const Quantiser& quant,
-                             V32 (*lines)[kBlockSize]) {
-  bool sure = true;
-  for (int part = 0; part < kParts; ++part) {
-    const Pairs values = load_pairs(a, b, part), by = prepared(quant, part);
-    sure &= surely_plausible(values, by);
-    run_pass<idct::kShift1>(values * by, idct::kRound1, lines[part]);
-  }
-  const bool good = sure || (plausible_block(a, quant.zigzag) && plausible_block(b, quant.zigzag));
-  clear(a);
-  clear(b);
-  return good;
-}
-
-HWY_INLINE void end_blocks(const Half& half, ptrdiff_t stride) {
-  V32 lines[kBlockSize];
-  for (int part = 0; part < kParts; ++part) {
-    run_pass<idct::kShift2>(half.rows[part], idct::kRound2, lines);
-    store_tiles(lines, half.tile + part * 4 * stride, stride, half.tiles);
-  }
 }
 
 void Prepare(const uint16_t* quant, Quantiser& out) {
@@ -177,6 +61,8 @@ bool IdctBlocks(const Blocks& blocks, const Quantiser& quant, const Tiles& out) 
     } else {
       V32 lines[kParts][kBlockSize];
       good &= begin_blocks(a, b, quant, lines);
+      clear(a);
+      clear(b);
       if (half.tile != nullptr) end_blocks(half, out.stride);
       turn_block(lines, half.rows);
       half.tile = tile;

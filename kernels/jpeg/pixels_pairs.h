@@ -120,6 +120,13 @@ HWY_INLINE V32 dot(V16 a, V16 b, const int16_t* by, int32_t start) {
   return hn::RearrangeToOddPlusEven(add_products(b, constants(by + 2), sum, rest), rest);
 }
 
+// The same with two products.
+HWY_INLINE V32 dot(V16 a, const int16_t* by, int32_t start) {
+  V32 rest;
+  const V32 first = begin_sum(start, rest), sum = add_products(a, constants(by), first, rest);
+  return hn::RearrangeToOddPlusEven(sum, rest);
+}
+
 // ---- columns to rows
 
 // 16 bytes: four rows (in kOrder) of two pairs of columns: p02 or p46 in `even`, p13 or p57 in

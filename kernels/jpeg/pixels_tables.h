@@ -65,6 +65,26 @@ constexpr bool complete(const Shuffles& shuffles) {  // does each lane come from
 constexpr Shuffles kShuffles = make_shuffles();
 static_assert(complete(kShuffles));
 
+// The same for blocks that end within their first three groups: of each group, the bytes for both
+// halves of a pair.
+constexpr int kShortGroups = 3;
+struct alignas(64) ShortShuffles {
+  uint8_t bytes[4][kShortGroups][32];
+};
+
+constexpr ShortShuffles make_short_shuffles() {
+  ShortShuffles out{};
+  for (int pair = 0; pair < 4; ++pair)
+    for (int group = 0; group < kShortGroups; ++group)
+      for (int i = 0; i < 32; ++i) {
+        const int n = wanted(pair, i / 16, i / 2 % 8);
+        out.bytes[pair][group][i] = static_cast<uint8_t>(n / 8 == group ? n % 8 * 2 + i % 2 : 128);
+      }
+  return out;
+}
+
+constexpr ShortShuffles kShortShuffles = make_short_shuffles();
+
 // The same for 64-byte vectors, which can be indexed across: two pairs each, columns 0..7 of both.
 struct alignas(64) Indices {
   uint16_t lanes[2][32];

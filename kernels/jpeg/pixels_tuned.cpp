@@ -292,7 +292,7 @@ void grey_row(const uint8_t* y, uint8_t* out, int width) { interleave_row(y, y, 
 const PixelOps kTunedPixels = {tuned::prepare,        tuned::idct_blocks,   tuned::idct_4x4,
                                tuned::idct_2x2,       tuned::idct_1x1,      tuned::upsample_h2v1,
                                tuned::upsample_h2v2,  tuned::upsample_h1v2, tuned::rgb_row,
-                               tuned::interleave_row, tuned::grey_row};
+                               tuned::interleave_row, tuned::grey_row,      tuned::idct_ended};
 
 }  // namespace fl::jpeg
 #endif

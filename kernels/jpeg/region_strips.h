@@ -24,11 +24,14 @@ inline bool inside(const Region& r, const Frame& frame) {
 // from the coded bytes.
 class Strips {
  public:
-  Strips(const Frame& frame, const Region& region, Workspace& workspace, cpu::Target target)
+  static constexpr size_t kBytes = 512 << 10;  // of planes: what a second-level cache holds
+
+  Strips(const Frame& frame, const Region& region, Workspace& workspace, cpu::Target target,
+         size_t bytes = kBytes)
       : frame_(frame),
         region_(region),
         tiles_(tiles_of(frame, region)),
-        strip_(rows_per_strip()),
+        strip_(rows_per_strip(bytes)),
         memory_(workspace.pixels),
         planes_(frame, tiles_, strip_, workspace.planes, target),
         rows_(frame, region, planes_, workspace.lines, target) {}
@@ -52,10 +55,8 @@ class Strips {
   }
 
  private:
-  static constexpr size_t kBytes = 512 << 10;  // of planes: what a second-level cache holds
-
-  int rows_per_strip() const {
-    const size_t fit = kBytes / Planes::row_bytes(frame_, tiles_);
+  int rows_per_strip(size_t bytes) const {
+    const size_t fit = bytes / Planes::row_bytes(frame_, tiles_);
     return std::clamp(static_cast<int>(fit), 1, tiles_.bottom - tiles_.top);
   }
 

@@ -125,6 +125,19 @@ bool Planes::transform(int component, int row, int column, int count, int16_t* b
   return true;
 }
 
+bool Planes::take_ended(int component, int row, int16_t* blocks, const uint8_t* ends) {
+  const Component& part = frame_.component[component];
+  const Plane& plane = planes_[component];
+  const int count = (tiles_.right - tiles_.left) * part.h;
+  if (part.block != kBlockSize) return take_rows(component, row, blocks);
+  uint8_t* to = plane.row((row - base_) * plane.rows_per_mcu);
+  for (int v = 0; v < part.v; ++v, to += kBlockSize * plane.stride)
+    if (!ops_.idct_ended({blocks + v * count * kBlockValues, kBlockValues, count}, ends + v * count,
+                         quantisers_[component], {to, plane.stride}))
+      return false;
+  return true;
+}
+
 bool Planes::take_rows(int component, int row, int16_t* blocks) {
   const Component& part = frame_.component[component];
   const Plane& plane = planes_[component];

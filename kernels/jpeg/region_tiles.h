@@ -43,6 +43,10 @@ class Planes final : public BlockSink {
   // gap. Zeros afterwards. False: some block is not plausible.
   bool take_rows(int component, int row, int16_t* blocks);
 
+  // The same by a layer; ends: of each block, as layer/run.h has it. What the blocks are afterwards
+  // is not said.
+  bool take_ended(int component, int row, int16_t* blocks, const uint8_t* ends);
+
   // The samples of a component's row y (of the whole component), from its column plane(c).left on.
   const uint8_t* line(int component, int y) const {
     return planes_[component].row(y - base_ * planes_[component].rows_per_mcu);

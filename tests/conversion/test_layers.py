@@ -4,6 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -11,8 +12,11 @@ import fastload
 from fastload import _native, cli
 from fastload.conversion import editing, repair, seek_writer, verify
 from fastload.conversion.readers import open_reader
-from fastload.sources import open_source, seek_said
+from fastload.errors import SampleError
+from fastload.profiler import cold
+from fastload.sources import layered, open_source, seek_said
 from fastload.transforms import RandomHorizontalFlip, RandomResizedCrop
+from tests.kernels.layer_helpers import SEAL, head_size
 
 from .index_folder_helpers import blobs, index
 
@@ -76,10 +80,95 @@ def test_in_shards(tools, small, tmp_path):
     tools.convert(small, out, seek_step=COEFFICIENTS)
     assert verify.verify(verify.prepare(str(out)), 1).damages == ()
     source = open_source(out)
-    assert seek_said.describe("use", source, None) == "coefficient layer: 7 of 7 images"
+    assert seek_said.describe("use", source, None) == (
+        "coefficient layer: 7 of 7 images, whose JPEGs are not read"
+    )
     images, ways, _ = loaded(out)
     assert ways["indexed"] == 7
     assert torch.equal(images, loaded(small)[0])
+
+
+@pytest.fixture
+def shards(tools, small, tmp_path):
+    """A data set of 7 images with layers, and its images in the order of its rows."""
+    out = tmp_path / "out"
+    tools.convert(small, out, seek_step=COEFFICIENTS)
+    return out
+
+
+def place(source, sample, *, layer):
+    """The file, the first byte and the bytes of a sample, or of its layer."""
+    at = source.locate(np.array([sample]))
+    files, file, offset, size = at.seek if layer else (source.files, *at[:3])
+    return files.path(int(file[0])), int(offset[0]), int(size[0])
+
+
+def overwrite(source, sample, *, layer, begin=0):
+    """Zeros from byte `begin` on."""
+    path, offset, size = place(source, sample, layer=layer)
+    with open(path, "r+b") as file:
+        file.seek(offset + begin)
+        file.write(bytes(size - begin))
+
+
+def rows(source, sample):
+    """Where the rows of a sample's layer begin."""
+    path, offset, size = place(source, sample, layer=True)
+    return head_size(Path(path).read_bytes()[offset : offset + size]) + SEAL
+
+
+def test_shards_do_not_read_what_a_layer_proves(shards):
+    want, _, said = loaded(shards)
+    assert "coefficient layer: 7 of 7 images, whose JPEGs are not read" in said
+    source = open_source(shards)
+    for sample in range(7):
+        path, offset, size = place(source, sample, layer=True)
+        with open(path, "rb") as file:
+            file.seek(offset)
+            assert layered.read_as_loaded(source, sample) == file.read(size)
+        overwrite(source, sample, layer=False)
+    found, ways, _ = loaded(shards)
+    assert (ways["indexed"], ways["refused"]) == (7, 0)
+    assert torch.equal(found, want)
+    off = fastload.DataLoader(fastload.open(shards, OPS), 7, num_workers=1, seek_index="off")
+    with pytest.raises(SampleError, match="checksum mismatch"):
+        next(iter(off))
+
+
+def test_a_refused_layer_asks_the_jpeg(shards):
+    want = loaded(shards)[0]
+    source = open_source(shards)
+    for sample in (1, 4):
+        overwrite(source, sample, layer=True, begin=rows(source, sample))
+    overwrite(source, 5, layer=True)
+    found, ways, _ = loaded(shards)
+    assert (ways["indexed"], ways["refused"], ways["whole"]) == (4, 3, 3)
+    assert torch.equal(found, want)
+    overwrite(source, 4, layer=False)
+    with pytest.raises(SampleError, match="checksum mismatch"):
+        loaded(shards)
+
+
+def test_verify_names_the_damaged_layer(shards):
+    source = open_source(shards)
+    overwrite(source, 3, layer=True, begin=rows(source, 3))
+    found = verify.verify(verify.prepare(str(shards)), 1).damages
+    assert [damage.what for damage in found] == [
+        "checksum of its seek index differs; run fastload index again"
+    ]
+    assert found[0].start == place(source, 3, layer=True)[1]
+
+
+def test_what_is_read_ahead(shards, small):
+    source = open_source(shards)
+    location = source.locate(np.arange(7))
+    assert layered.likely(location, location.seek).all()
+    assert not layered.likely(location, None).any()
+    assert not layered.likely(location._replace(checksum=None), location.seek).any()
+    reading = cold.measure(source, 0.2)
+    assert reading.bytes_per_image > location.size.mean()
+    folder = open_source(small)
+    assert layered.read_as_loaded(folder, 2) == Path(folder.paths[2]).read_bytes()
 
 
 def test_a_lost_sidecar_is_made_again(tools, small, tmp_path):

@@ -55,6 +55,16 @@ def test_runs_of_many_blocks(quality):
             check(data, rng, count=6)
 
 
+@pytest.mark.parametrize("quality", [10, 40, 75])
+def test_blocks_of_every_length(quality):
+    """Blocks whose last value lies anywhere: some steps know what is zero behind it."""
+    rng = np.random.default_rng(5)
+    smooth = np.repeat(np.repeat(noise(5, 37), 8, 0), 8, 1).astype(np.float64)
+    for share in (0.02, 0.1, 0.5):
+        pixels = np.clip(smooth + rng.normal(0, 128 * share, smooth.shape), 0, 255)
+        check(encoded(pixels.astype(np.uint8), "JPEG", quality=quality, subsampling=2), rng)
+
+
 @pytest.mark.long
 def test_images_of_several_strips():
     check(jpeg(scene(1700, 1300), "4:2:0"), np.random.default_rng(4), count=4)
@@ -75,6 +85,7 @@ def test_what_has_no_layer(target):
         (jpeg(scene(30, 40), progressive=True), "not covered: progressive, lossless"),
         (jpeg(scene(30, 40))[:-2], "damaged: no end of the image"),
         (wide[: len(wide) // 2] + b"\xff\xd9", "damaged near byte"),
+        (b"\xff\xd8\xff\xe0\x00\x06JFIF" + wide[2:], "not covered: jpeg: an unusual segment"),
     ):
         with pytest.raises(ValueError, match=rf"^jpeg_layer: {why}"):
             native.jpeg_layer(data, target)

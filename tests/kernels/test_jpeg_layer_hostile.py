@@ -10,7 +10,7 @@ from fastload import _native as native
 from .helpers import jpeg, noise, scene
 from .hostile_jpegs import SIZE, a_box, by_engine, seeds
 from .layer_helpers import SEAL, head_size, seal
-from .test_seek_job import COUNT, decode, samples, sidecar  # noqa: F401  (a fixture)
+from .test_seek_job import COUNT, decode, places, samples, sidecar  # noqa: F401  (a fixture)
 
 
 def test_damage_is_refused_or_lies_outside_of_the_region():
@@ -74,7 +74,7 @@ def test_a_row_of_anything():
 @pytest.mark.parametrize(
     ("at", "value", "why"),
     [
-        (4, 2, "not a layer of this version"),
+        (4, 3, "not a layer of this version"),
         (6, 0xFFFF, "layer too short"),
         (24, 0xFF, "layer damaged"),
         (30, 0, "layer damaged"),
@@ -91,6 +91,39 @@ def test_the_layer_of_another_file():
     one, other = jpeg(scene(*SIZE, 1)), jpeg(scene(*SIZE, 2))
     said = native.jpeg_region(other, (0, 0, 5, 5), native.jpeg_layer(one), "best")[1]
     assert said == "index refused: of another file"
+
+
+def test_whether_a_layer_is_intact():
+    rng = np.random.default_rng(4)
+    layer = native.jpeg_layer(jpeg(scene(*SIZE)))
+    assert native.jpeg_layer_intact(layer)
+    for _ in range(60):
+        bad = bytearray(layer)
+        bad[int(rng.integers(6, len(bad)))] ^= 1 << int(rng.integers(8))
+        assert not native.jpeg_layer_intact(bytes(bad))
+    assert not any(native.jpeg_layer_intact(layer[:end]) for end in (0, 4, 5, 40, len(layer) - 1))
+    assert native.jpeg_layer_intact(layer[:4] + b"\xff" + layer[5:])  # nobody reads this version
+
+
+def test_a_jpeg_that_its_layer_proves_is_not_read(samples, tmp_path):  # noqa: F811
+    """The files' bytes are others; what is said of them beforehand is the layers'."""
+    files, payloads = samples
+    crop = (0.3, 0.4, 0.5, 0.45)
+    want = decode(samples, None, crop)[0]
+    layers = [native.jpeg_layer(data) for data in payloads]
+    sums = np.array([native.xxh3(data) for data in payloads], np.uint64)
+    path = files.path(0)
+    with open(path, "wb") as file:
+        file.write(bytes(sum(map(len, payloads))))
+    found, ways = decode(samples, sidecar(tmp_path, layers), crop, checksum=sums)
+    assert (ways["indexed"], ways["refused"]) == (COUNT, 0)
+    np.testing.assert_array_equal(found, want)
+    pool = native.Pool(1)
+    where = places(payloads)
+    job = pool.fetch(files, *where, sums + np.uint64(1), seek=sidecar(tmp_path, layers))
+    job.wait_fetched()
+    assert job.status.tolist() == [native.FAILED] * COUNT  # so it was read
+    assert job.message(0).startswith("checksum mismatch (got ")
 
 
 def test_a_job_takes_layers_and_falls_back(samples, tmp_path):  # noqa: F811

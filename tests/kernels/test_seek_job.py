@@ -27,13 +27,13 @@ def places(blobs):
     return np.zeros(len(blobs), np.int64), np.cumsum(sizes) - sizes, sizes
 
 
-def decode(samples, seek, crop):
+def decode(samples, seek, crop, checksum=None):
     """Pixels [N, 24, 20, 3] of a box that `crop` (top, left, height, width as shares) cuts, and the
     ways taken.
     """
     files, payloads = samples
     pool = native.Pool(2)
-    job = pool.fetch(files, *places(payloads), None, seek=seek)
+    job = pool.fetch(files, *places(payloads), checksum, seek=seek)
     job.wait_fetched()
     crops = np.zeros((COUNT, 9), np.int32)
     shares = np.tile(job.sizes, 2) * np.array(crop)

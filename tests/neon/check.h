@@ -77,7 +77,7 @@ class Check {
 
 void check_resize(), check_crop(), check_store(), check_mix(), check_filters();
 void check_idct(), check_upsampling(), check_colour();
-void check_coefficients(), check_regions();
+void check_coefficients(), check_regions(), check_layers();
 void check_augment(), check_programs();
 
 }  // namespace fl::check

@@ -66,7 +66,7 @@ int main() {
   using namespace fl::check;
   std::fprintf(stderr, "scalar = tuned on %s?\n", hwy::TargetName(HWY_STATIC_TARGET));
   for (const auto check : {check_resize, check_crop, check_store, check_idct, check_upsampling, check_colour,
-                           check_coefficients, check_regions, check_augment, check_programs, check_mix,
-                           check_filters})
+                           check_coefficients, check_regions, check_layers, check_augment, check_programs,
+                           check_mix, check_filters})
     check();
 }

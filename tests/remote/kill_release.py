@@ -100,7 +100,7 @@ def left_over(disk: Path, shards: Path) -> str:
     return ""
 
 
-def converted(root: Path, images: int = 60) -> None:
+def converted(root: Path, images: int = 60, seek_step: int = 8) -> None:
     """Shards with so many images below ROOT/shards."""
     from fastload.conversion import job
 
@@ -109,7 +109,7 @@ def converted(root: Path, images: int = 60) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         pixels = textured(96 + number % 7 * 8, 120 + number % 5 * 16, number)
         (folder / f"{number:03}.jpg").write_bytes(encoded(pixels, quality=92))
-    options = job.Options(shard_bytes=128 << 10, shuffle=5)
+    options = job.Options(shard_bytes=128 << 10, shuffle=5, seek_step=seek_step)
     job.run(job.prepare(str(root / "images"), str(root / "shards"), options))
 
 

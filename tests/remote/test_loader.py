@@ -12,9 +12,12 @@ import pytest
 
 import fastload
 from fastload import DataLoader, DistributedSampler, ShuffleSampler
+from fastload.conversion.seek_writer import COEFFICIENTS
 from fastload.errors import ObjectChangedError, SourceError, StoreError, StoreTimeoutError
 from fastload.sources import read
 from tests.remote.conftest import IMAGES, OPS, batches, descriptors
+from tests.remote.kill_release import converted
+from tests.remote.web import serving
 
 SMALL = 256 << 10  # bytes of a cache that holds a third of the data set
 
@@ -78,6 +81,13 @@ def test_a_second_process_and_a_second_run_ask_for_nothing(far, web, shards, tmp
     assert [path for path, _, _ in web.asked[before:]] == ["shards/index.arrow.xxh3"]
     again = pickle.loads(pickle.dumps(far()))
     assert batches(again) == want
+
+
+def test_coefficient_layers(tmp_path):
+    converted(tmp_path, 12, COEFFICIENTS)
+    with serving(tmp_path) as web:
+        data = fastload.open(f"{web.url}/shards", OPS, cache=tmp_path / "disk")
+        assert batches(data) == batches(fastload.open(tmp_path / "shards", OPS))
 
 
 def test_a_local_folder_through_the_cache(shards, tmp_path):

@@ -20,6 +20,7 @@ from fastload.backends.native.picture import Drawn, Picture, picture
 from fastload.plan.bad_samples import Trouble
 from fastload.plan.placement import Placement
 from fastload.plan.plan import Plan
+from fastload.sources import layered
 from fastload.sources.base import Location
 from fastload.sources.seek_views import View
 from fastload.spec import Array, Ints, Size, Stage, Work
@@ -80,12 +81,15 @@ class Runner:
         pairs = zip(self.pictures, plan.pictures, strict=True)
         return replace(self, plan=plan, pictures=tuple(replace(a, plan=b) for a, b in pairs))
 
-    def advise(self, pool: _native.Pool, work: Work, location: Location) -> None:
+    def advise(self, pool: _native.Pool, work: Work, location: Location, seek: View) -> None:
         """Ask the system to read the samples ahead: they are requested, and fetched a few batches
         later.
         """
-        files = self.plan.source.files
-        pool.advise(files, location.file, location.offset, location.size)
+        files, own = self.plan.source.files, seek.locate(work.samples, location.seek)
+        layers = layered.likely(location, own)
+        pool.advise(files, *(column[~layers] for column in location[:3]))
+        if own is not None and layers.any():
+            pool.advise(own.files, *(column[layers] for column in own[1:]))
         for beside in self.plan.target.fields(self.plan.source) if self.plan.target else ():
             if any(way.data is not None for way in beside.every_way()):
                 continue

@@ -7,6 +7,7 @@
 #include "jpeg/codes.h"
 #include "jpeg/coding.h"
 #include "jpeg/layer/layer.h"
+#include "jpeg/probe.h"
 #include "jpeg/region_scan.h"
 
 namespace fl::jpeg::layer {
@@ -188,6 +189,12 @@ std::string pack_rows(Bytes bytes, const Frame& frame, cpu::Target target,
   return {};
 }
 
+// Loaders take a layer for its JPEG, so what Pillow must be asked about has none.
+std::string left_to_pillow(Bytes bytes) {
+  const Header header = probe(bytes);
+  return header.status == kOk ? "" : "not covered: " + header.why;
+}
+
 }  // namespace
 
 Built build(Bytes bytes, const uint64_t* file_hash, cpu::Target target) {
@@ -195,6 +202,7 @@ Built build(Bytes bytes, const uint64_t* file_hash, cpu::Target target) {
   std::vector<uint8_t> entries, rows, out;
   std::string why = parse_frame(bytes, frame);
   if (why.empty() && !reaches_end(bytes)) why = "damaged: no end of the image";
+  if (why.empty()) why = left_to_pillow(bytes);
   if (why.empty()) why = pack_rows(bytes, frame, target, entries, rows);
   if (!why.empty()) return {{}, std::move(why)};
   const std::vector<uint8_t> header = header_of(bytes, frame);

@@ -13,6 +13,9 @@ namespace {
 
 const char kRefused[] = "index refused: ";
 
+// Of planes. A layer gives its rows one by one as fast as many at once, so that strips are short.
+constexpr size_t kStripBytes = 32 << 10;
+
 // Blocks first..last-1 of a component's block row.
 struct Across {
   int first = 0, last = 0, all = 0;
@@ -25,7 +28,7 @@ class RowRuns {
       : row_(row), at_(size_t{kLength} * runs_of(frame)), decode_(run_decoder(target)) {}
 
   // The next block row. False: damaged.
-  bool decode(const Across& across, int16_t* out) {
+  bool decode(const Across& across, int16_t* out, uint8_t* ends) {
     for (int begin = 0; begin < across.all; begin += kRun) {
       const size_t length = row_[next_] | row_[next_ + 1] << 8, from = at_;
       next_ += kLength;
@@ -35,8 +38,9 @@ class RowRuns {
                 first = std::clamp(across.first - begin, 0, blocks),
                 last = std::clamp(across.last - begin, 0, blocks);
       if (first >= last) continue;
-      if (!decode_(row_.subspan(from, length), {blocks, first, last}, out)) return false;
+      if (!decode_(row_.subspan(from, length), {blocks, first, last}, out, ends)) return false;
       out += (last - first) * kBlockValues;
+      ends += last - first;
     }
     return true;
   }
@@ -58,8 +62,11 @@ class Filler {
     int most = 0;
     for (int c = 0; c < frame.components; ++c)
       most = std::max(most, (tiles.right - tiles.left) * frame.component[c].blocks());
-    blocks_ = reinterpret_cast<int16_t*>(
-        workspace.coefficients.reserve(size_t(most) * kBlockValues * sizeof(int16_t) + kPadding));
+    const size_t bytes = size_t(most) * kBlockValues * sizeof(int16_t);
+    uint8_t* const memory = workspace.coefficients.reserve(bytes + 2 * kPadding + most);
+    blocks_ = reinterpret_cast<int16_t*>(memory);
+    ends_ = memory + bytes + kPadding;
+    static_assert(kPadding >= kRun);
   }
 
   std::string fill(int row, int end, Planes* planes) {
@@ -69,7 +76,8 @@ class Filler {
         return damaged(row);
       RowRuns runs(readable(bytes), frame_, target_);
       for (int c = 0; c < frame_.components; ++c)
-        if (!component(runs, c) || (planes != nullptr && !planes->take_rows(c, row, blocks_)))
+        if (!component(runs, c) ||
+            (planes != nullptr && !planes->take_ended(c, row, blocks_, ends_)))
           return damaged(row);
       if (!runs.ended()) return damaged(row);
     }
@@ -84,9 +92,9 @@ class Filler {
   bool component(RowRuns& runs, int c) {
     const Component& part = frame_.component[c];
     const Across across{tiles_.left * part.h, tiles_.right * part.h, blocks_across(frame_, part)};
-    int16_t* out = blocks_;
-    for (int v = 0; v < part.v; ++v, out += (across.last - across.first) * kBlockValues)
-      if (!runs.decode(across, out)) return false;
+    const int count = across.last - across.first;
+    for (int v = 0; v < part.v; ++v)
+      if (!runs.decode(across, blocks_ + v * count * kBlockValues, ends_ + v * count)) return false;
     return true;
   }
 
@@ -105,6 +113,7 @@ class Filler {
   Workspace& workspace_;
   const cpu::Target target_;
   int16_t* blocks_;  // of a component's block rows in one MCU row
+  uint8_t* ends_;    // of these blocks
 };
 
 }  // namespace
@@ -113,10 +122,14 @@ bool is_layer(Bytes bytes) {
   return bytes.size() >= 4 && std::equal(kMagic, kMagic + 4, bytes.begin());
 }
 
+bool is_known(Bytes bytes) {
+  return is_layer(bytes) && bytes.size() > 5 && (bytes[4] | bytes[5] << 8) == kVersion;
+}
+
 std::string Layer::open(Bytes bytes, Frame& frame) {
   bytes_ = bytes;
   Reader in(bytes, false);
-  if (!is_layer(bytes) || in.u16(4) != kVersion) return "not a layer of this version";
+  if (!is_known(bytes)) return "not a layer of this version";
   const uint64_t rows = in.u16(6), header = in.u32(24);
   const uint64_t head = kFixed + header + rows * kRowEntry;
   if (!in.good || head + kSeal > bytes.size()) return "layer too short";
@@ -146,6 +159,13 @@ bool Layer::row(int row, Bytes& out) const {
   return seek::hash(out) == u64_at(&bytes_[entry]);
 }
 
+bool Layer::intact() const {
+  for (size_t row = 0, at = entries_; at + kRowEntry + kSeal <= bytes_.size() - rows_.size();
+       ++row, at += kRowEntry)
+    if (Bytes bytes; !this->row(static_cast<int>(row), bytes)) return false;
+  return true;
+}
+
 std::string fill(const Layer& layer, const Frame& frame, const Tiles2d& tiles, int row, int end,
                  Planes* planes, Workspace& workspace, cpu::Target target) {
   return Filler(layer, frame, tiles, workspace, target).fill(row, end, planes);
@@ -154,7 +174,7 @@ std::string fill(const Layer& layer, const Frame& frame, const Tiles2d& tiles, i
 Decoded decode(const Layer& layer, const Frame& frame, const Region& region, Workspace& workspace,
                cpu::Target target) {
   if (!inside(region, frame)) return {{}, "not covered: region outside the image"};
-  Strips strips(frame, region, workspace, target);
+  Strips strips(frame, region, workspace, target, kStripBytes);
   Filler filler(layer, frame, strips.tiles(), workspace, target);
   return strips.make(
       [&filler](int row, int end, Planes& planes) { return filler.fill(row, end, &planes); });

@@ -16,13 +16,16 @@ namespace fl::jpeg::layer {
 constexpr int kStep = 1 << 20;
 
 // Of a JPEG of one scan, baseline or with 8 bits per value, with restart markers or without, of
-// which libjpeg-turbo warns of nothing. The same file always gives the same layer. file_hash: XXH3
+// which libjpeg-turbo warns of nothing and of which Pillow need not be asked (certain.h). The same file always gives the same layer. file_hash: XXH3
 // of `bytes`, if the caller has it already.
 Built build(Bytes bytes, const uint64_t* file_hash = nullptr,
             cpu::Target target = cpu::Target::kBest);
 
 // Whether the bytes begin as a layer does, of any version.
 bool is_layer(Bytes bytes);
+
+// … of the version that is read here.
+bool is_known(Bytes bytes);
 
 // A view of a layer; `bytes` must outlive it. What is wrong is found by `open` or `decode`; never
 // by a read outside it, and before memory is taken.
@@ -33,6 +36,9 @@ class Layer {
 
   // Whether it was made of a file of this size with this XXH3; after `open`.
   bool is_of(size_t size, uint64_t hash) const;
+
+  // Whether all rows have their checksums.
+  bool intact() const;
 
   // An MCU row's bytes, checked. False: they are damaged.
   bool row(int row, Bytes& out) const;

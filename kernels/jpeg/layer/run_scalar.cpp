@@ -50,7 +50,7 @@ void put_block(uint64_t mask, const uint8_t* values, int first_width, int other_
 
 }  // namespace
 
-bool decode_run(Bytes run, const Wanted& wanted, int16_t* out) {
+bool decode_run(Bytes run, const Wanted& wanted, int16_t* out, uint8_t* ends) {
   Parts parts;
   if (!find_parts(run, wanted.blocks, parts)) return false;
   auto dc = static_cast<uint16_t>(run[0] | run[1] << 8);
@@ -68,6 +68,7 @@ bool decode_run(Bytes run, const Wanted& wanted, int16_t* out) {
       int16_t* const block = out + (b - wanted.first) * kBlockValues;
       std::fill_n(block, kBlockValues, int16_t{0});
       block[0] = static_cast<int16_t>(dc);
+      ends[b - wanted.first] = static_cast<uint8_t>(8 * mask_bytes + 1);
       put_block(mask, run.data() + parts.values, first_width, other_width, block);
     }
     parts.values += size;

@@ -29,8 +29,8 @@ HWY_BEFORE_NAMESPACE();
 namespace fl::jpeg::layer::tuned::HWY_NAMESPACE {
 #if FL_NO_VECTORS
 
-bool DecodeRun(Bytes run, const Wanted& wanted, int16_t* out) {
-  return scalar::decode_run(run, wanted, out);
+bool DecodeRun(Bytes run, const Wanted& wanted, int16_t* out, uint8_t* ends) {
+  return scalar::decode_run(run, wanted, out, ends);
 }
 
 #else
@@ -210,9 +210,25 @@ HWY_INLINE bool UnpackRun(Bytes run, const Wanted& wanted, Unpacked& to) {
   return wanted.last < wanted.blocks || at.values == at.end;
 }
 
-bool DecodeRun(Bytes run, const Wanted& wanted, int16_t* out) {
+// Of all blocks, from the four bits that each one's bytes of mask are.
+HWY_INLINE void Ends(Bytes run, const Wanted& wanted, uint8_t* ends) {
+  const uint8_t* sizes =
+      run.data() + kDcHead + bytes_of(wanted.blocks - 1, run[2]) + wanted.blocks;
+  const auto pairs = hn::LoadU(kBytes16, sizes), low = hn::Set(kBytes16, uint8_t{15});
+  const auto second =
+      hn::BitCast(kBytes16, hn::ShiftRight<4>(hn::BitCast(hn::FixedTag<uint16_t, 8>(), pairs)));
+  const auto bytes =
+      hn::InterleaveLower(kBytes16, hn::And(pairs, low), hn::And(second, low));
+  const auto twice = hn::Add(bytes, bytes), by_8 = hn::Add(hn::Add(twice, twice), hn::Add(twice, twice));
+  alignas(16) uint8_t all[2 * kRun];
+  hn::Store(hn::Add(by_8, hn::Set(kBytes16, uint8_t{1})), kBytes16, all);
+  hn::StoreU(hn::LoadU(kBytes16, all + wanted.first), kBytes16, ends);
+}
+
+bool DecodeRun(Bytes run, const Wanted& wanted, int16_t* out, uint8_t* ends) {
   Unpacked unpacked;
   if (!UnpackRun(run, wanted, unpacked)) return false;
+  Ends(run, wanted, ends);
   for (int b = wanted.first; b < wanted.last; ++b, out += kBlockValues)
     Spread(unpacked.values + b * kStep, unpacked.masks[b], out);
   return true;
@@ -227,8 +243,8 @@ namespace fl::jpeg::layer::tuned {
 
 HWY_EXPORT(DecodeRun);
 
-bool decode_run(Bytes run, const Wanted& wanted, int16_t* out) {
-  return HWY_DYNAMIC_DISPATCH(DecodeRun)(run, wanted, out);
+bool decode_run(Bytes run, const Wanted& wanted, int16_t* out, uint8_t* ends) {
+  return HWY_DYNAMIC_DISPATCH(DecodeRun)(run, wanted, out, ends);
 }
 
 }  // namespace fl::jpeg::layer::tuned
