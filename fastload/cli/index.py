@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from fastload.cli import convert_on
 from fastload.cli.convert_options import Layer, SeekStep
 from fastload.cli.convert_report import log_reasons, seek_json, seek_text
 from fastload.cli.layers import name_of, step_of
@@ -30,6 +31,7 @@ def index(
     seek_step: SeekStep = 8,
     layer: Layer = "seek",
     workers: Threads = None,
+    on: convert_on.ByOthers = None,
     json_to: JsonTo = None,
 ) -> None:
     """Index where decoding can begin within each JPEG, so that a crop decodes only its own part.
@@ -40,12 +42,15 @@ def index(
     from fastload.conversion import indexing  # here, so that `fastload --help` loads no torch
     from fastload.conversion.interrupts import absorbed
     from fastload.conversion.readers import readable
+    from fastload.conversion.spread.index import Workers
 
+    by = convert_on.others("index", on, workers)
+    makers = Workers(by, source) if by else None
     step = step_of(layer, seek_step)
     prepared = indexing.prepare(source)
     begin = time.perf_counter()
     with interruptible(AS_IT_WAS), meter("index", len(prepared.sizes)) as advance:
-        summary = indexing.run(prepared, step, workers, advance, absorbed)
+        summary = indexing.run(prepared, step, workers, advance, absorbed, makers)
     seconds = time.perf_counter() - begin
     rate = summary.samples / seconds
     result: Json = {
@@ -59,4 +64,5 @@ def index(
         ("time", f"{seconds:.1f} s, {rate:,.0f} images/s"),
     ]  # fmt: skip
     emit(result, json_to, Text(readable(summary.where)), table(("indexed", ""), rows))
+    convert_on.emit_workers(by.spread if by else None, json_to)
     log_reasons(summary.seek, name_of(step))

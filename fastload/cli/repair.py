@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from fastload.cli import convert_on
 from fastload.cli.convert_options import (
     ApplyExif,
     Labels,
@@ -35,6 +36,7 @@ def repair(
     strip_metadata: StripMetadata = False,
     apply_exif: ApplyExif = False,
     workers: Threads = None,
+    on: convert_on.ByOthers = None,
     json_to: JsonTo = None,
 ) -> None:
     """Write damaged shards and seek indexes again from the source. All others stay as they are.
@@ -45,12 +47,16 @@ def repair(
     from fastload.conversion import repair as mending
     from fastload.conversion.editing import Edits
     from fastload.conversion.readers import Choice, open_reader, readable
+    from fastload.conversion.spread import repair as spread
 
-    reader = open_reader(source, Choice(split, labels, root, masks))
+    by = convert_on.others("repair", on, workers)
+    choice = Choice(split, labels, root, masks)
+    edits = Edits(max_side, quality, strip_metadata, apply_exif)
     with interruptible("what was mended stays; run it again"), meter("verify", None) as advance:
-        done = mending.run(
-            path, reader, Edits(max_side, quality, strip_metadata, apply_exif), workers, advance
-        )
+        if by is None:
+            done = mending.run(path, open_reader(source, choice), edits, workers, advance)
+        else:
+            done = spread.run(path, source, by, choice, edits, advance)
     rows = [
         ("damages", f"{done.damages:,}"),
         ("files made again", f"{len(done.files):,}"),
@@ -62,3 +68,4 @@ def repair(
         Text(readable(path)),
         table(("repaired", ""), rows),
     )
+    convert_on.emit_workers(by.spread if by else None, json_to)

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from fastload.cli import convert_on
 from fastload.cli.output import JsonTo, Threads, emit, meter, table
 from fastload.cli.verbs import Verb
 from fastload.errors import grouped
@@ -22,6 +23,7 @@ def verify(
         str, typer.Argument(metavar="PATH", help="Converted shards, or a folder of classes.")
     ],
     workers: Threads = None,
+    on: convert_on.ByOthers = None,
     json_to: JsonTo = None,
 ) -> None:
     """Compare every checksum of shards, or decode every image of a folder. Also check seek indexes.
@@ -31,11 +33,16 @@ def verify(
     # Here, so that `fastload --help` loads no torch
     from fastload.conversion import verify as checker
     from fastload.conversion.readers import readable
+    from fastload.conversion.spread import verify as spread
     from fastload.conversion.units import human
 
+    by = convert_on.others("verify", on, workers)
     prepared = checker.prepare(path)
     with meter("verify", 0 if isinstance(prepared, checker.Damaged) else len(prepared)) as advance:
-        report = checker.verify(prepared, workers, advance)
+        if by is None:
+            report = checker.verify(prepared, workers, advance)
+        else:
+            report = spread.run(path, prepared, by, advance)
     result = {
         "path": public(path), "kind": report.kind, "files": report.files, "samples": report.samples,
         "bytes": report.bytes,
@@ -53,5 +60,6 @@ def verify(
         ("result", verdict),
     ]
     emit(result, json_to, *lines, Text(readable(public(path))), table(("verified", ""), rows))
+    convert_on.emit_workers(by.spread if by else None, json_to)
     if report.damages:
         raise typer.Exit(1)

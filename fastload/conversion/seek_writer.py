@@ -5,7 +5,7 @@ sidecar.
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ import numpy as np
 from fastload import _native
 from fastload.conversion.readers.base import Reader
 from fastload.conversion.samples import BadSampleError
+from fastload.conversion.workers import Advance, Stop
 from fastload.errors import UsageError
 from fastload.files.below import DirEntry
 from fastload.files.names import Inner
@@ -97,6 +98,24 @@ class Builder:
         path = entry.path if entry else ""
         offset, size = np.array(self.offset, np.int64), np.array(self.size, np.int64)
         return Sidecar(path, len(whole), _native.xxh3(whole), offset, size, self.reasons)
+
+
+def built(
+    reader: Reader,
+    numbers: Iterable[int],
+    step: int,
+    advance: Advance,
+    stop: Stop,
+    ask: Callable[[int], None] = lambda _: None,
+) -> Builder:
+    """The indexes of these samples. ask: is told each before it is read. Raises StoppedError."""
+    builder = Builder(step)
+    for sample in numbers:
+        stop.check()
+        ask(sample)
+        builder.add_sample(reader, sample)
+        advance(1, int(max(reader.sizes[sample], 0)))
+    return builder
 
 
 def header(step: int) -> bytes:

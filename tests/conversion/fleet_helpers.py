@@ -30,10 +30,10 @@ def forked(name, act=nothing):
             close_folders()
             real = workers.made
 
-            def made(recipe, order, tell, stop):
+            def made(work, order, tell, stop):
                 if said := act(name, order):
                     return said
-                said = real(recipe, order, tell, stop)
+                said = real(work, order, tell, stop)
                 act(name, None)
                 return said
 

@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from fastload.conversion import distributed, job
-from fastload.conversion.cluster import driver, leases, processes, recipe, worker
+from fastload.conversion.cluster import driver, leases, processes, recipe, works
 from fastload.conversion.cluster.engines import fleet_of, slurm_tasks
 from fastload.conversion.cluster.leases import Held
 from fastload.errors import ConversionError, UsageError
@@ -72,7 +72,7 @@ def test_a_unit_that_was_made_by_one_that_died_before_it_said_so(tools, small, t
 def test_a_sample_that_kills_every_worker_is_named(tools, small, tmp_path, monkeypatch):
     """In C, say, where no exception tells of it."""
     bad = os.path.join(str(small), "dog", "4.JPEG")
-    real = worker.unit
+    real = works.unit
 
     def deadly(made_by, number, **more):
         opened = recipe.opened(made_by)
@@ -86,7 +86,7 @@ def test_a_sample_that_kills_every_worker_is_named(tools, small, tmp_path, monke
         monkeypatch.setattr(type(opened.reader), "read", lambda _, sample: kills(sample))
         return real(made_by, number, **more)
 
-    monkeypatch.setattr(worker, "unit", deadly)
+    monkeypatch.setattr(works, "unit", deadly)
     with pytest.raises(ConversionError) as error:
         spread(small, tmp_path / "out")
     assert f"has failed on {leases.TRIES} workers, the last at {bad}: worker" in str(error.value)

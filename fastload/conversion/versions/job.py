@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fastload.conversion import job, preparing, readers, seek_writer, subsets, workers
-from fastload.conversion.cluster.spreading import On
+from fastload.conversion.cluster.on import On
 from fastload.conversion.interrupts import Committing, delayed
 from fastload.conversion.job import ConversionSummary
 from fastload.conversion.options import Options
