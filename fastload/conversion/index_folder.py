@@ -69,7 +69,7 @@ def write(
         with committing():
             _commit(folder, new)
     except BaseException:
-        seek_merge.remove(folder, new.values())
+        seek_merge.remove_leftovers(folder)
         raise
     return Totals(int(np.count_nonzero(size)), total, dict(reasons.most_common()))
 

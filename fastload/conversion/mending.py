@@ -260,16 +260,10 @@ def steps(index: Index) -> list[int]:
     for sidecar in index.sidecars:
         try:
             with open(os.path.join(index.where, sidecar.name), "rb", opener=no_wait) as file:
-                magic, version, step = seek.HEADER.unpack(
-                    file.read(seek.HEADER.size).ljust(seek.HEADER.size, b"\0")
-                )
+                step = seek_writer.step_in(file.read(seek.HEADER.size))
         except OSError:
             continue
-        if (
-            (magic, version) == (seek.MAGIC, seek.VERSION)
-            and (step <= seek_writer.MOST_STEP or step == seek_writer.COEFFICIENTS)
-            and step not in steps
-        ):
+        if step is not None and step not in steps:
             steps.append(step)
     return [*steps, *({seek_writer.STEP} - set(steps))]
 

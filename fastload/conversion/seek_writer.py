@@ -123,6 +123,15 @@ def header(step: int) -> bytes:
     return seek.HEADER.pack(seek.MAGIC, seek.VERSION, step)
 
 
+def step_in(head: bytes) -> int | None:
+    """The step that a file says which begins with `head`; None: it is no file of seek indexes."""
+    magic, version, step = seek.HEADER.unpack(
+        head[: seek.HEADER.size].ljust(seek.HEADER.size, b"\0")
+    )
+    known = (magic, version) == (seek.MAGIC, seek.VERSION)
+    return step if known and (step <= MOST_STEP or step == COEFFICIENTS) else None
+
+
 def build(data: bytes, step: int) -> tuple[bytes, str]:
     """A sample's index, or empty and why it has none."""
     if not data.startswith(b"\xff\xd8"):

@@ -33,7 +33,11 @@ def large():
     """Not that of shard_helpers: these data sets are small."""
 
 
-@pytest.fixture(params=ACTS)
+@pytest.fixture(
+    params=[
+        pytest.param(act, marks=pytest.mark.long) if act != "one is killed" else act for act in ACTS
+    ]
+)
 def on(request):
     return job.On(fleet(2, ACTS[request.param]))
 
@@ -74,10 +78,10 @@ def test_shards_are_verified(damaged, on):
     )
 
 
-def test_a_folder_is_verified(tools, small, on):
+def test_a_folder_is_verified(tools, small, on, monkeypatch):
     (small / "cat" / "a.jpg").write_bytes(b"")
     (small / "dog" / "b.png").write_bytes(tools.encode(30, 40, format="PNG")[:900])
-    os.chdir(small.parent)
+    monkeypatch.chdir(small.parent)
     got = spread_verify.run("small", verify.prepare("small"), on, each=2)
     assert got == by_threads("small")
     assert [str(damage) for damage in got.damages] == [
@@ -112,10 +116,13 @@ def test_all_machines_fail(damaged):
     assert str(error.value).endswith("; mend that, and run it again")
 
 
+LONG = pytest.mark.long
 KINDS = {"shards": 8, "folder": 8, "rows": 0, "layers": seek_writer.COEFFICIENTS}
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", ["shards", "folder", *(pytest.param(each, marks=LONG) for each in ("rows", "layers"))]
+)
 def test_indexes_have_the_same_bytes(tools, small, tmp_path, on, kind):
     """Also what is no JPEG, and what is damaged."""
     (small / "dog" / "p.png").write_bytes(tools.encode(9, 8, format="PNG"))
@@ -155,12 +162,18 @@ def test_a_condition_holds_for_the_same_rows(tmp_path, on, condition):
     assert len(got) > 500
 
 
-@pytest.mark.parametrize("condition", ["sise > 3", "size / (label - 9) > 3"])
-def test_what_is_no_condition_is_said_as_by_threads(tmp_path, condition):
-    """Also where only a later row tells."""
-    has = columns()
-    has["label"] = np.arange(9000) // 4096 + 7
-    put(tmp_path, content(has))
+@pytest.mark.parametrize("told", ["at once", "by a worker"])
+def test_what_is_no_condition_is_said_as_by_threads(tmp_path, told, monkeypatch):
+    put(tmp_path, content(columns()))
+    condition, real, me = "sise > 3", conditions.holds, os.getpid()
+
+    def holds(index, condition, batches):
+        """As if only a later row told."""
+        first = os.getpid() == me and len(batches) == 1
+        return np.ones(4096, bool) if first else real(index, condition, batches)
+
+    if told == "by a worker":
+        monkeypatch.setattr(conditions, "holds", holds)
     index, said = verify.prepare(str(tmp_path)), []
     for rows in (conditions.rows, lambda *given: filtering.rows(*given, job.On(fleet()), each=1)):
         with pytest.raises(UsageError) as error:
@@ -223,7 +236,10 @@ def test_the_verbs_print_the_same_and_who_did_it(fastload, damaged, small, tmp_p
     code, out, err = fastload("verify", damaged, "--on", "processes")
     assert (code, out[: len(plain[1])]) == (plain[0], plain[1]) == (1, plain[1])
     assert out[len(plain[1]) :].startswith("worker  parts  images  images/s\n")
-    assert all(line.endswith("; it is made again") for line in err.splitlines())
+    assert all(
+        line.endswith("; it is made again") or line.startswith("given to a second worker")
+        for line in err.splitlines()
+    )
     for words in (["verify", damaged], ["filter", damaged, tmp_path / "f", "--where", "label == 0",
                                         "--overwrite"]):  # fmt: skip
         said = [fastload(*words, "--json", "-", *more)[:2] for more in ([], ["--on", "processes"])]
