@@ -27,10 +27,15 @@ def grown(tmp_path):
 LAYERS = seek_writer.COEFFICIENTS
 
 
-@pytest.mark.parametrize(("there", "given", "want"), [
-    (LAYERS, 8, LAYERS), (LAYERS, 2, LAYERS), (LAYERS, LAYERS, LAYERS), (3, 8, 3), (3, 5, 5),
-    (0, 8, 0), (None, 8, None), (None, LAYERS, None),
-])  # fmt: skip
+AGREED = [(LAYERS, 8, LAYERS), (3, 8, 3), (3, 5, 5)]
+AGREED += [
+    pytest.param(*each, marks=pytest.mark.long)
+    for each in [(LAYERS, 2, LAYERS), (LAYERS, LAYERS, LAYERS), (0, 8, 0), (None, 8, None),
+                 (None, LAYERS, None)]
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("there", "given", "want"), AGREED)
 def test_what_is_added_has_what_the_data_set_has(tmp_path, there, given, want):
     out = tmp_path / "out"
     convert(folder(tmp_path / "in", range(2)), out, shard_bytes=1024, seek_step=there)
@@ -116,9 +121,14 @@ def harm(out, what):
     return 0 if header else 1
 
 
-@pytest.mark.parametrize(
-    "what", ["c/000", "c/003, header", "c/001", "c/005, header", "shard", "sidecar", "both"]
-)
+HARM = ["c/000", "c/001", "both"]
+HARM += [
+    pytest.param(each, marks=pytest.mark.long)
+    for each in ("c/003, header", "c/005, header", "shard", "sidecar")
+]
+
+
+@pytest.mark.parametrize("what", HARM)
 def test_what_was_deleted_stays_deleted_and_the_shard_is_mended(lost, source, what):
     before, there = prints(lost), keys(lost)
     needed = harm(lost, what)
