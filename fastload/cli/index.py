@@ -1,7 +1,7 @@
 """fastload index: seek indexes, or coefficient layers, for data that stays as it is."""
 
 import time
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
@@ -13,6 +13,9 @@ from fastload.cli.layers import name_of, step_of
 from fastload.cli.output import AS_IT_WAS, JsonTo, Threads, emit, interruptible, meter, table
 from fastload.cli.verbs import Verb
 from fastload.spec import Json
+
+if TYPE_CHECKING:
+    from fastload.conversion.indexing import IndexingSummary
 
 
 def register(app: typer.Typer) -> None:
@@ -41,7 +44,6 @@ def index(
     """
     from fastload.conversion import indexing  # here, so that `fastload --help` loads no torch
     from fastload.conversion.interrupts import absorbed
-    from fastload.conversion.readers import readable
     from fastload.conversion.spread.index import Workers
 
     by = convert_on.others("index", on, workers)
@@ -58,11 +60,18 @@ def index(
         "samples": summary.samples, "bytes": summary.bytes, "layer": layer,
         "seconds": seconds, "images_per_s": rate, **seek_json(summary.seek, summary.bytes),
     }  # fmt: skip
+    _emit(result, summary, step, json_to)
+    convert_on.emit_workers(by.spread if by else None, json_to)
+    log_reasons(summary.seek, name_of(step))
+
+
+def _emit(result: Json, summary: "IndexingSummary", step: int, json_to: str | None) -> None:
+    from fastload.conversion.readers import readable
+
+    time_taken = f"{result['seconds']:.1f} s, {result['images_per_s']:,.0f} images/s"
     rows = [
         ("samples", f"{summary.samples:,}"),
         (name_of(step), seek_text(summary.seek, summary.bytes)),
-        ("time", f"{seconds:.1f} s, {rate:,.0f} images/s"),
-    ]  # fmt: skip
+        ("time", time_taken),
+    ]
     emit(result, json_to, Text(readable(summary.where)), table(("indexed", ""), rows))
-    convert_on.emit_workers(by.spread if by else None, json_to)
-    log_reasons(summary.seek, name_of(step))

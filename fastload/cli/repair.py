@@ -1,6 +1,6 @@
 """fastload repair: make again what verify finds damaged."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
@@ -18,6 +18,12 @@ from fastload.cli.convert_options import (
 )
 from fastload.cli.output import JsonTo, Threads, emit, interruptible, meter, table
 from fastload.cli.verbs import Verb
+
+if TYPE_CHECKING:
+    from fastload.conversion.cluster.on import On
+    from fastload.conversion.editing import Edits
+    from fastload.conversion.readers import Choice
+    from fastload.conversion.repair import RepairSummary
 
 
 def register(app: typer.Typer) -> None:
@@ -44,19 +50,13 @@ def repair(
     Give the conversion's options that chose or changed images.
     """
     # Here, so that `fastload --help` loads no torch
-    from fastload.conversion import repair as mending
     from fastload.conversion.editing import Edits
-    from fastload.conversion.readers import Choice, open_reader, readable
-    from fastload.conversion.spread import repair as spread
+    from fastload.conversion.readers import Choice, readable
 
     by = convert_on.others("repair", on, workers)
     choice = Choice(split, labels, root, masks)
     edits = Edits(max_side, quality, strip_metadata, apply_exif)
-    with interruptible("what was mended stays; run it again"), meter("verify", None) as advance:
-        if by is None:
-            done = mending.run(path, open_reader(source, choice), edits, workers, advance)
-        else:
-            done = spread.run(path, source, by, choice, edits, advance)
+    done = _mended((path, source), choice, edits, workers, by)
     rows = [
         ("damages", f"{done.damages:,}"),
         ("files made again", f"{len(done.files):,}"),
@@ -69,3 +69,22 @@ def repair(
         table(("repaired", ""), rows),
     )
     convert_on.emit_workers(by.spread if by else None, json_to)
+
+
+def _mended(
+    paths: tuple[str, str],
+    choice: "Choice",
+    edits: "Edits",
+    workers: int | None,
+    by: "On | None",
+) -> "RepairSummary":
+    """paths: of the shards and of their source."""
+    from fastload.conversion import repair as mending
+    from fastload.conversion.readers import open_reader
+    from fastload.conversion.spread import repair as spread
+
+    path, source = paths
+    with interruptible("what was mended stays; run it again"), meter("verify", None) as advance:
+        if by is not None:
+            return spread.run(path, source, by, choice, edits, advance)
+        return mending.run(path, open_reader(source, choice), edits, workers, advance)

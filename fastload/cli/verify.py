@@ -1,6 +1,6 @@
 """fastload verify: read everything again and name what is damaged."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
@@ -10,6 +10,10 @@ from fastload.cli.output import JsonTo, Threads, emit, meter, table
 from fastload.cli.verbs import Verb
 from fastload.errors import grouped
 from fastload.remote.urls import public
+
+if TYPE_CHECKING:
+    from fastload.conversion.cluster.on import On
+    from fastload.conversion.verify import Report
 
 SHOWN = 50  # damages on the terminal; all are in the JSON
 
@@ -31,18 +35,11 @@ def verify(
     Exit 1 if anything is damaged.
     """
     # Here, so that `fastload --help` loads no torch
-    from fastload.conversion import verify as checker
     from fastload.conversion.readers import readable
-    from fastload.conversion.spread import verify as spread
     from fastload.conversion.units import human
 
     by = convert_on.others("verify", on, workers)
-    prepared = checker.prepare(path)
-    with meter("verify", 0 if isinstance(prepared, checker.Damaged) else len(prepared)) as advance:
-        if by is None:
-            report = checker.verify(prepared, workers, advance)
-        else:
-            report = spread.run(path, prepared, by, advance)
+    report = _report(path, workers, by)
     result = {
         "path": public(path), "kind": report.kind, "files": report.files, "samples": report.samples,
         "bytes": report.bytes,
@@ -63,3 +60,14 @@ def verify(
     convert_on.emit_workers(by.spread if by else None, json_to)
     if report.damages:
         raise typer.Exit(1)
+
+
+def _report(path: str, workers: int | None, by: "On | None") -> "Report":
+    from fastload.conversion import verify as checker
+    from fastload.conversion.spread import verify as spread
+
+    prepared = checker.prepare(path)
+    with meter("verify", 0 if isinstance(prepared, checker.Damaged) else len(prepared)) as advance:
+        if by is None:
+            return checker.verify(prepared, workers, advance)
+        return spread.run(path, prepared, by, advance)

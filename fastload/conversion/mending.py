@@ -10,7 +10,7 @@ import itertools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -33,6 +33,7 @@ from fastload.files.names import Inner
 from fastload.files.opening import no_wait
 from fastload.sources import seek, shard_versions
 from fastload.sources.shard_index import Index, read_index
+from fastload.sources.shard_versions import Version
 from fastload.spec import Longs
 
 
@@ -40,7 +41,8 @@ class MissingError(Exception):
     """A sample that neither the shard nor the source has as it was."""
 
 
-class Lying(NamedTuple):
+@dataclass(frozen=True)
+class Lying:
     """A sample that lies in a shard, and an index that names it."""
 
     index: Index
@@ -72,7 +74,8 @@ class Older:
         """Those that can be read, the newest first."""
         if self._read is None:
             self._read = []
-            index, said = self.index, ()
+            index = self.index
+            said: tuple[Version, ...] = ()
             with contextlib.suppress(SourceError):
                 said = shard_versions.of(index.where, len(index), index.checksum)
             # What a version that only added has is in the next one too
@@ -197,7 +200,7 @@ def _sample(lying: Lying, data: memoryview, source: Source, archive: tar.Archive
 
     Raises MissingError.
     """
-    index, row = lying
+    index, row = lying.index, lying.row
     key = index.key(row)
     offset, size, want, label = lying.numbers("offset", "size", "checksum", "label")
     image = _good(data, offset, size, want)

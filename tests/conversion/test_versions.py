@@ -7,15 +7,7 @@ import numpy as np
 import pytest
 
 import fastload
-from fastload.conversion import (
-    indexing,
-    inspect,
-    readers,
-    subset_columns,
-    subsets,
-    target,
-    verify,
-)
+from fastload.conversion import indexing, inspect, readers, subset_columns, subsets, target, verify
 from fastload.conversion.cluster import recipe
 from fastload.conversion.readers import Choice
 from fastload.conversion.versions import job

@@ -72,7 +72,7 @@ class _Kept:
 class _Opened(NamedTuple):
     """What a worker knows."""
 
-    index: Index
+    data: Index
     condition: str
     each: int
 
