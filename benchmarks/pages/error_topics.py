@@ -197,8 +197,8 @@ TOPICS = (
     ),
     Topic(
         "Conversions on many machines", "ConversionError",
-        ("conversion/cluster/", "conversion/distributed", "conversion/store_units",
-         "cli/convert_on"),
+        ("conversion/cluster/", "conversion/spread/", "conversion/distributed",
+         "conversion/store_units", "cli/convert_on"),
         "A worker cannot see the same folders, has other versions, or ends again and again; or the "
         "engine of `--on` is missing or does not answer.",
         "Mend what the line names, and go on with `--resume`. "
@@ -211,7 +211,8 @@ TOPICS = (
         "[guides/growing.md](guides/growing.md) says who may do what at once.",
     ),
     Topic(
-        "Verify and repair", "ConversionError", ("conversion/verify", "conversion/repair"),
+        "Verify and repair", "ConversionError",
+        ("conversion/verify", "conversion/repair", "conversion/mending"),
         "Files of a converted data set differ from what its index says.",
         "Run `fastload repair` with the source of the conversion, or `fastload index` where only "
         "the index is damaged.",

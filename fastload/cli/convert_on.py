@@ -1,18 +1,32 @@
-"""fastload convert --on: what runs the units, and what it did."""
+"""The option --on: what runs the units of a job, and what it did."""
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from fastload.cli.output import emit, log, put, table
+from fastload.cli.verbs import words
 from fastload.errors import UsageError
 
 if TYPE_CHECKING:
+    from fastload.conversion.cluster.on import On
     from fastload.conversion.cluster.report import Spread
-    from fastload.conversion.cluster.spreading import On
     from fastload.conversion.parts_writer import Job
 
 SHOWN = 20  # workers on the terminal; all are in the JSON
+
+# Of verbs beside convert
+ByOthers = Annotated[
+    str | None,
+    typer.Option(
+        "--on",
+        metavar="processes[:N]|ray[://HEAD:PORT]",
+        autocompletion=words(lambda: ("processes", "ray")),
+        help="Do it by N processes, or by a Ray cluster; default: threads.",
+    ),
+]
 
 
 def engine(on: str | None, workers: int | None) -> "tuple[On | None, int | None]":
@@ -24,12 +38,22 @@ def engine(on: str | None, workers: int | None) -> "tuple[On | None, int | None]
         return None, None
     # Here, so that `fastload --help` loads no torch
     from fastload.conversion.cluster.engines import fleet_of, slurm_tasks
-    from fastload.conversion.cluster.spreading import On
+    from fastload.conversion.cluster.on import On
 
     tasks = slurm_tasks(on, workers)
     if tasks is not None:
         return None, tasks
     return On(fleet_of(on, workers), lambda line: log.print(line, markup=False)), None
+
+
+def others(verb: str, on: str | None, workers: int | None) -> "On | None":
+    """The same for a verb that needs no array job. Raises UsageError."""
+    found, tasks = engine(on, workers)
+    if tasks is not None:
+        raise UsageError(
+            f"{verb}: --on slurm is for convert; take --on ray, or --on processes inside a job"
+        )
+    return found
 
 
 def emit_script(prepared: "Job", tasks: int, json_to: str | None) -> None:
@@ -80,9 +104,9 @@ def workers_json(spread: "Spread") -> dict[str, object]:
     }  # fmt: skip
 
 
-def emit_workers(spread: "Spread", json_to: str | None) -> None:
-    """A row for each worker, the slowest first."""
-    if json_to == "-":
+def emit_workers(spread: "Spread | None", json_to: str | None) -> None:
+    """A row for each worker, the slowest first; nothing where there were none."""
+    if spread is None or json_to == "-":
         return
     workers = sorted(spread.workers.values(), key=lambda worker: worker.images_per_s)
     rows = [

@@ -4,9 +4,10 @@ from typing import Annotated
 
 import typer
 
+from fastload.cli import convert_on
 from fastload.cli.convert_options import Overwrite
 from fastload.cli.linking import Source, say
-from fastload.cli.output import AS_IT_WAS, JsonTo, interruptible
+from fastload.cli.output import AS_IT_WAS, JsonTo, Threads, interruptible
 from fastload.cli.verbs import Verb
 from fastload.errors import UsageError
 
@@ -28,6 +29,8 @@ def filter(
         bool, typer.Option("--unique", help="Of equal images (size and XXH3) only the first.")
     ] = False,
     overwrite: Overwrite = False,
+    workers: Threads = None,
+    on: convert_on.ByOthers = None,
     json_to: JsonTo = None,
 ) -> None:
     """Make a data set of the samples that meet a condition. The shards are linked, not copied."""
@@ -37,13 +40,18 @@ def filter(
     from fastload.conversion import subset_columns, subsets
     from fastload.conversion import where as conditions
     from fastload.conversion.interrupts import absorbed
+    from fastload.conversion.spread import filter as spread
 
+    by = convert_on.others("filter", on, workers)
     if where is None and not unique:
         raise UsageError("filter: nothing says which samples stay; give --where or --unique")
     with interruptible(AS_IT_WAS):
         index = subsets.open_index(source)
         every = np.arange(len(index), dtype=np.int64)
-        rows = every if where is None else conditions.rows(index, where)
+        if where is None:
+            rows = every
+        else:
+            rows = spread.rows(index, where, by) if by else conditions.rows(index, where)
         done = subsets.write(
             target,
             [subset_columns.Part(index, subsets.unique(index, rows) if unique else rows)],
@@ -51,3 +59,4 @@ def filter(
             committing=absorbed,
         )
     say("filtered", [done], json_to)
+    convert_on.emit_workers(by.spread if by else None, json_to)

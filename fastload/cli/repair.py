@@ -1,10 +1,11 @@
 """fastload repair: make again what verify finds damaged."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
 
+from fastload.cli import convert_on
 from fastload.cli.convert_options import (
     ApplyExif,
     Labels,
@@ -17,6 +18,12 @@ from fastload.cli.convert_options import (
 )
 from fastload.cli.output import JsonTo, Threads, emit, interruptible, meter, table
 from fastload.cli.verbs import Verb
+
+if TYPE_CHECKING:
+    from fastload.conversion.cluster.on import On
+    from fastload.conversion.editing import Edits
+    from fastload.conversion.readers import Choice
+    from fastload.conversion.repair import RepairSummary
 
 
 def register(app: typer.Typer) -> None:
@@ -35,6 +42,7 @@ def repair(
     strip_metadata: StripMetadata = False,
     apply_exif: ApplyExif = False,
     workers: Threads = None,
+    on: convert_on.ByOthers = None,
     json_to: JsonTo = None,
 ) -> None:
     """Write damaged shards and seek indexes again from the source. All others stay as they are.
@@ -42,15 +50,13 @@ def repair(
     Give the conversion's options that chose or changed images.
     """
     # Here, so that `fastload --help` loads no torch
-    from fastload.conversion import repair as mending
     from fastload.conversion.editing import Edits
-    from fastload.conversion.readers import Choice, open_reader, readable
+    from fastload.conversion.readers import Choice, readable
 
-    reader = open_reader(source, Choice(split, labels, root, masks))
-    with interruptible("what was mended stays; run it again"), meter("verify", None) as advance:
-        done = mending.run(
-            path, reader, Edits(max_side, quality, strip_metadata, apply_exif), workers, advance
-        )
+    by = convert_on.others("repair", on, workers)
+    choice = Choice(split, labels, root, masks)
+    edits = Edits(max_side, quality, strip_metadata, apply_exif)
+    done = _mended((path, source), choice, edits, workers, by)
     rows = [
         ("damages", f"{done.damages:,}"),
         ("files made again", f"{len(done.files):,}"),
@@ -62,3 +68,23 @@ def repair(
         Text(readable(path)),
         table(("repaired", ""), rows),
     )
+    convert_on.emit_workers(by.spread if by else None, json_to)
+
+
+def _mended(
+    paths: tuple[str, str],
+    choice: "Choice",
+    edits: "Edits",
+    workers: int | None,
+    by: "On | None",
+) -> "RepairSummary":
+    """paths: of the shards and of their source."""
+    from fastload.conversion import repair as mending
+    from fastload.conversion.readers import open_reader
+    from fastload.conversion.spread import repair as spread
+
+    path, source = paths
+    with interruptible("what was mended stays; run it again"), meter("verify", None) as advance:
+        if by is not None:
+            return spread.run(path, source, by, choice, edits, advance)
+        return mending.run(path, open_reader(source, choice), edits, workers, advance)

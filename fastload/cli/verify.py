@@ -1,14 +1,19 @@
 """fastload verify: read everything again and name what is damaged."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
 
+from fastload.cli import convert_on
 from fastload.cli.output import JsonTo, Threads, emit, meter, table
 from fastload.cli.verbs import Verb
 from fastload.errors import grouped
 from fastload.remote.urls import public
+
+if TYPE_CHECKING:
+    from fastload.conversion.cluster.on import On
+    from fastload.conversion.verify import Report
 
 SHOWN = 50  # damages on the terminal; all are in the JSON
 
@@ -22,6 +27,7 @@ def verify(
         str, typer.Argument(metavar="PATH", help="Converted shards, or a folder of classes.")
     ],
     workers: Threads = None,
+    on: convert_on.ByOthers = None,
     json_to: JsonTo = None,
 ) -> None:
     """Compare every checksum of shards, or decode every image of a folder. Also check seek indexes.
@@ -29,13 +35,11 @@ def verify(
     Exit 1 if anything is damaged.
     """
     # Here, so that `fastload --help` loads no torch
-    from fastload.conversion import verify as checker
     from fastload.conversion.readers import readable
     from fastload.conversion.units import human
 
-    prepared = checker.prepare(path)
-    with meter("verify", 0 if isinstance(prepared, checker.Damaged) else len(prepared)) as advance:
-        report = checker.verify(prepared, workers, advance)
+    by = convert_on.others("verify", on, workers)
+    report = _report(path, workers, by)
     result = {
         "path": public(path), "kind": report.kind, "files": report.files, "samples": report.samples,
         "bytes": report.bytes,
@@ -53,5 +57,17 @@ def verify(
         ("result", verdict),
     ]
     emit(result, json_to, *lines, Text(readable(public(path))), table(("verified", ""), rows))
+    convert_on.emit_workers(by.spread if by else None, json_to)
     if report.damages:
         raise typer.Exit(1)
+
+
+def _report(path: str, workers: int | None, by: "On | None") -> "Report":
+    from fastload.conversion import verify as checker
+    from fastload.conversion.spread import verify as spread
+
+    prepared = checker.prepare(path)
+    with meter("verify", 0 if isinstance(prepared, checker.Damaged) else len(prepared)) as advance:
+        if by is None:
+            return checker.verify(prepared, workers, advance)
+        return spread.run(path, prepared, by, advance)

@@ -3,7 +3,8 @@
 import contextlib
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 
@@ -25,13 +26,30 @@ MODE = 0o666  # of the files, less the umask
 ROUND = 256
 
 
+class Run(Protocol):
+    """The indexes of some samples that follow each other.
+
+    indexes: their bytes, in any pieces; size: of each sample's, bytes; reasons: why some have none.
+    """
+
+    @property
+    def indexes(self) -> Sequence[bytes]: ...
+    @property
+    def size(self) -> list[int]: ...
+    @property
+    def reasons(self) -> Counter[str]: ...
+
+
+# Makes all indexes, with the help of files in the folder, and adds them in the samples' order
+Build = Callable[[Folder, Callable[[Run], None]], None]
+
+
 def write(
     reader: Reader,
     names: Sequence[str],
     folder: Folder,
     step: int,
-    count: int,
-    advance: Advance,
+    build: Build,
     committing: Committing = delayed,
 ) -> Totals:
     """Index all samples, which are known by `names`, into `folder`; on any error the files there
@@ -42,50 +60,53 @@ def write(
     seek_merge.remove_leftovers(folder)
     new = {name: temporary(name) for name in seek.PARTS}
     try:
-        size, reasons = _write_data(reader, DirEntry(folder, new[seek.DATA]), step, count, advance)
+        size, reasons = _write_data(DirEntry(folder, new[seek.DATA]), step, build)
         total = seek.HEADER.size + int(size.sum())
         index = _index(reader, names, size, total, _file_hash(folder.at(new[seek.DATA])))
         folder.write(new[seek.SUM], sums.line(_native.xxh3(index)))
         folder.write(new[seek.INDEX], index)
+        seek_merge.remove_leftovers(folder, new.values())  # of workers that were stopped
         with committing():
             _commit(folder, new)
     except BaseException:
-        seek_merge.remove(folder, new.values())
+        seek_merge.remove_leftovers(folder)
         raise
     return Totals(int(np.count_nonzero(size)), total, dict(reasons.most_common()))
 
 
-def _write_data(
-    reader: Reader, entry: DirEntry, step: int, count: int, advance: Advance
-) -> tuple[Longs, Counter[str]]:
+def _write_data(entry: DirEntry, step: int, build: Build) -> tuple[Longs, Counter[str]]:
     """All indexes, one after another: their sizes [N], bytes, and why there is none."""
     sizes: list[int] = []
     reasons: Counter[str] = Counter()
     with os.fdopen(entry.folder.create(entry.name), "wb") as file:
         file.write(seek_writer.header(step))
-        for builder in _built(reader, step, count, advance):
-            file.writelines(builder.indexes)
-            sizes += builder.size
-            reasons += builder.reasons
+
+        def add(run: Run) -> None:
+            file.writelines(run.indexes)
+            sizes.extend(run.size)
+            reasons.update(run.reasons)
+
+        build(entry.folder, add)
         file.flush()
         os.fsync(file.fileno())
     return np.array(sizes, np.int64), reasons
 
 
-def _built(reader: Reader, step: int, count: int, advance: Advance) -> Iterator[Builder]:
-    """The indexes of TASK files at a time, in their order."""
+def by_threads(reader: Reader, step: int, count: int, advance: Advance) -> Build:
+    """The indexes of TASK files at a time."""
     total = len(reader.sizes)
 
     def work(start: int, stop: Stop) -> Builder:
-        builder = Builder(step)
-        for sample in range(start, min(start + TASK, total)):
-            stop.check()
-            builder.add_sample(reader, sample)
-            advance(1, int(max(reader.sizes[sample], 0)))
-        return builder
+        numbers = range(start, min(start + TASK, total))
+        return seek_writer.built(reader, numbers, step, advance, stop)
 
-    for first in range(0, total, TASK * ROUND):
-        yield from workers.run(range(first, min(first + TASK * ROUND, total), TASK), work, count)
+    def build(_: Folder, add: Callable[[Run], None]) -> None:
+        for first in range(0, total, TASK * ROUND):
+            tasks = range(first, min(first + TASK * ROUND, total), TASK)
+            for builder in workers.run(tasks, work, count):
+                add(builder)
+
+    return build
 
 
 def _file_hash(path: str) -> int:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -21,9 +21,16 @@ from fastload.conversion import (
     target,
     workers,
 )
+from fastload.conversion.index_folder import Build
 from fastload.conversion.interrupts import Committing, delayed
 from fastload.conversion.parents import inner
-from fastload.conversion.readers import BetonReader, FolderReader, ShardsReader, file_sizes
+from fastload.conversion.readers import (
+    BetonReader,
+    FolderReader,
+    Reader,
+    ShardsReader,
+    file_sizes,
+)
 from fastload.conversion.readers.source import SourceReader
 from fastload.conversion.seek_writer import Sidecar
 from fastload.conversion.verify import rows_of
@@ -31,7 +38,7 @@ from fastload.conversion.versions import local
 from fastload.conversion.workers import Advance, Stop
 from fastload.errors import ConversionError, SourceError
 from fastload.files import cache, formats
-from fastload.files.below import opened
+from fastload.files.below import Folder, opened
 from fastload.sources import FileSource, beton, open_source, seek, seek_known
 from fastload.sources.arrow import import_arrow
 from fastload.sources.beton import BetonSource
@@ -39,6 +46,7 @@ from fastload.sources.mapped import SpanSource
 from fastload.sources.shard_index import Shard
 from fastload.sources.shards import ShardSource
 from fastload.sources.staging import local_only
+from fastload.spec import Longs
 from fastload.system.machine import usable_cores
 
 Readable = FolderReader | ShardsReader | SourceReader  # of a BetonSource or a SpanSource
@@ -83,19 +91,21 @@ def run(
     count: int | None = None,
     advance: Advance = workers.ignore,
     committing: Committing = delayed,
+    makers: "Makers | None" = None,
 ) -> IndexingSummary:
     """Build every index anew and put them in place at once.
 
-    step: MCUs per entry, 0: rows only. Raises ConversionError.
+    step: MCUs per entry, 0: rows only; makers: who builds them; None: `count` threads. Raises
+    ConversionError.
     """
     seek_writer.check_step(step)
-    count = count or usable_cores()
+    makers = makers or Threads(count or usable_cores())
     if isinstance(reader, ShardsReader):
-        return _shards(reader, step, count, advance, committing)
+        return _shards(reader, step, makers, advance, committing)
     place, why = _place(reader), ""
     if place.beside:
         try:
-            return _folder(reader, place, place.beside, step, count, advance, committing)
+            return _folder(reader, place, place.beside, step, makers, advance, committing)
         except ConversionError as error:
             if not isinstance(error.__cause__, OSError) or error.__cause__.errno not in READ_ONLY:
                 raise
@@ -110,7 +120,38 @@ def run(
             "folder that can"
         )
         raise ConversionError(text) from error
-    return _folder(reader, place, place.cache, step, count, advance, committing)
+    return _folder(reader, place, place.cache, step, makers, advance, committing)
+
+
+class Makers(Protocol):
+    """Who builds indexes."""
+
+    def sidecars(
+        self, reader: ShardsReader, rows: list[Longs], folder: Folder, step: int, advance: Advance
+    ) -> list[Sidecar]:
+        """Of each shard, under temporary names in the folder. rows: of each shard."""
+
+    def build(self, reader: Reader, step: int, advance: Advance) -> Build:
+        """Of all samples, for one file. Raises ConversionError."""
+
+
+class Threads:
+    """Threads of this process."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def sidecars(
+        self, reader: ShardsReader, rows: list[Longs], folder: Folder, step: int, advance: Advance
+    ) -> list[Sidecar]:
+        def work(shard: int, stop: Stop) -> Sidecar:
+            builder = seek_writer.built(reader, rows[shard].tolist(), step, advance, stop)
+            return builder.finish(seek_writer.entry_beside(shards_writer.temporary(folder, shard)))
+
+        return workers.run(range(len(rows)), work, self.count)
+
+    def build(self, reader: Reader, step: int, advance: Advance) -> Build:
+        return index_folder.by_threads(reader, step, self.count, advance)
 
 
 class _Place(NamedTuple):
@@ -140,7 +181,7 @@ def _folder(
     place: _Place,
     folder: str,
     step: int,
-    count: int,
+    makers: Makers,
     advance: Advance,
     committing: Committing,
 ) -> IndexingSummary:
@@ -151,7 +192,8 @@ def _folder(
         inner(folder) if one_file else opened(folder) as held,
         target.lock(held, PATIENCE),
     ):
-        totals = index_folder.write(reader, names, held, step, count, advance, committing)
+        build = makers.build(reader, step, advance)
+        totals = index_folder.write(reader, names, held, step, build, committing)
     return IndexingSummary(
         place.kind,
         folder,
@@ -162,24 +204,16 @@ def _folder(
 
 
 def _shards(
-    reader: ShardsReader, step: int, count: int, advance: Advance, committing: Committing
+    reader: ShardsReader, step: int, makers: Makers, advance: Advance, committing: Committing
 ) -> IndexingSummary:
     """New sidecars, and the index with their places. The old ones hold until then."""
     where, index = reader.source.where, reader.source.index
     rows = rows_of(index)
 
-    def work(shard: int, stop: Stop) -> Sidecar:
-        builder = seek_writer.Builder(step)
-        for sample in rows[shard].tolist():
-            stop.check()
-            builder.add_sample(reader, sample)
-            advance(1, int(reader.sizes[sample]))
-        return builder.finish(seek_writer.entry_beside(shards_writer.temporary(folder, shard)))
-
     with target.being_extended(
         where, seek_writer.expected(reader.sizes, step) + 2 * len(index) * 128
     ) as folder:
-        sidecars = workers.run(range(len(index.shards)), work, count)
+        sidecars = makers.sidecars(reader, rows, folder, step, advance)
         files = [
             Shard(seek_writer.beside(shard.name), sidecar.bytes, sidecar.checksum)
             for shard, sidecar in zip(index.shards, sidecars, strict=True)
@@ -192,6 +226,7 @@ def _shards(
             (os.path.basename(sidecar.path), file.name)
             for sidecar, file in zip(sidecars, files, strict=True)
         ]
+        commits.remove_temporary(folder, {commits.UNFINISHED, *(name for name, _ in pairs)})
         with committing():
             local.made_anew(folder, where, index.checksum, _native.xxh3(content))
             commits.replace_index(folder, pairs, content, index.checksum)

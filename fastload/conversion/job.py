@@ -17,8 +17,9 @@ from fastload.conversion import (
     workers,
 )
 from fastload.conversion.cluster import drop
+from fastload.conversion.cluster.on import On
 from fastload.conversion.cluster.report import Spread
-from fastload.conversion.cluster.spreading import On, spread_parts, take_left
+from fastload.conversion.cluster.spreading import spread_parts, take_left
 from fastload.conversion.interrupts import Committing, delayed
 from fastload.conversion.journal import Journal
 from fastload.conversion.options import SHARD_BYTES, SHARD_LIMITS, Options

@@ -10,7 +10,7 @@ from fastload.conversion import plan, readers, store_writer, transcoding, writer
 from fastload.conversion.options import Options
 from fastload.conversion.parts_writer import Job, Origin
 from fastload.conversion.readers import ANYTHING, Choice, Reader
-from fastload.conversion.readers.base import stamp_of
+from fastload.conversion.readers.base import samples_stamp
 from fastload.conversion.readers.spans import spooled
 from fastload.errors import ConversionError
 from fastload.files.names import check_keys
@@ -73,14 +73,10 @@ def refuse_nesting(source: str, where: str) -> None:
 
 def identity(job: Job) -> Json:
     """What must be the same for a job to go on: everything that decides a byte of the result."""
-    reader, options = job.reader, job.options
-    keys = stamp_of(
-        list(map(readers.readable, reader.keys)), list(map(readers.readable, reader.classes))
-    )
-    source = stamp_of([keys, reader.stamp, len(reader)], reader.sizes, reader.labels)
+    options = job.options
     return {
         "target": options.to,
-        "source": f"{source:016x}",
+        "source": f"{samples_stamp(job.reader):016x}",
         "shard size": options.shard_bytes, "shuffle": options.shuffle, "check": options.check,
         "seek step": options.seek_step,
         "transcode": options.transcode, "edits": asdict(options.edits), "extras": options.extras,

@@ -6,38 +6,20 @@ data set is never less whole than before.
 """
 
 import os
-from collections.abc import Mapping
-from contextlib import closing
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
 
-import numpy as np
-
-from fastload import _native
-from fastload.conversion import (
-    commits,
-    editing,
-    samples,
-    seek_writer,
-    shards_writer,
-    tar,
-    target,
-    transcoding,
-    verify,
-    verify_shards,
-    workers,
-)
-from fastload.conversion.appending import Appender
-from fastload.conversion.readers.base import Extra, Reader
-from fastload.conversion.samples import BadSampleError
+from fastload.conversion import commits, editing, mending, target, verify, workers
+from fastload.conversion.mending import Lying, MissingError, Older, Source
+from fastload.conversion.readers.base import Reader
+from fastload.conversion.verify_shards import go_on
 from fastload.conversion.workers import Advance
 from fastload.errors import ConversionError, listed
-from fastload.files.below import DirEntry, Folder
+from fastload.files.below import Folder
 from fastload.files.names import Inner
-from fastload.files.opening import no_wait
-from fastload.sources import seek
 from fastload.sources.shard_index import Index
 from fastload.sources.staging import local_only
-from fastload.spec import Longs
 
 
 @dataclass(frozen=True)
@@ -47,10 +29,6 @@ class RepairSummary:
     files: tuple[str, ...]  # names of shards and sidecars
     samples: int  # taken from the source
     damages: int  # that verify had found
-
-
-class _MissingError(Exception):
-    """A sample that neither the shard nor the source has as it was."""
 
 
 def run(
@@ -66,13 +44,53 @@ def run(
     edits: those of the conversion. Raises ConversionError, with what cannot be mended; the rest is
         mended all the same.
     """
-    index = _index(where)
+    index = open_index(where)
     report = verify.verify(index, count, advance)
+    source = Source(reader, edits, transcode=index.transcoded is not None)
+    return mend(where, index, report, Mender(index, source))
+
+
+class Again(NamedTuple):
+    """What is made again of a shard and its sidecar."""
+
+    number: int
+    shard: bool
+    sidecar: bool
+
+
+@dataclass
+class Mended:
+    """What has become of them: temporary names; None: it was not asked for, or cannot be made.
+
+    missing: why the shard cannot be made; fetched: files that came from the source.
+    """
+
+    shard: str | None = None
+    sidecar: str | None = None
+    missing: str = ""
+    fetched: int = 0
+
+
+class Menders(Protocol):
+    """Who makes files again."""
+
+    def mend(self, folder: Folder, wanted: Sequence[Again], done: "Done") -> None:
+        """In any order. done: is told each, whose files lie in the folder.
+
+        Raises ConversionError, OSError.
+        """
+
+
+Done = Callable[[Again, Mended], None]
+
+
+def mend(where: str, index: Index, report: verify.Report, menders: Menders) -> RepairSummary:
+    """Make again what the report names. Raises ConversionError as `run`."""
     names = {os.path.basename(damage.file) for damage in report.damages}
     if not names:
         return RepairSummary((), 0, 0)
-    repair = _Repair(index, _Source(reader, edits, transcode=index.transcoded is not None))
-    repair.run(names)
+    repair = _Repair(index)
+    repair.run(names, menders)
     if repair.problems:
         raise ConversionError(
             f"{where}: {len(repair.mended)} files mended, {len(repair.problems)} not\n"
@@ -81,7 +99,8 @@ def run(
     return RepairSummary(tuple(repair.mended), repair.fetched, len(report.damages))
 
 
-def _index(where: str) -> Index:
+def open_index(where: str) -> Index:
+    """Of a data set that can be mended. Raises ConversionError, SourceError."""
     index = verify.prepare(local_only(where))
     if isinstance(index, Index):
         return index
@@ -93,196 +112,98 @@ def _index(where: str) -> Index:
     raise ConversionError(f"{what}; convert the source again, with --overwrite")
 
 
+class Mender:
+    """The `Menders` of this thread: one file after the other."""
+
+    def __init__(self, index: Index, source: Source) -> None:
+        self.index, self.source = index, source
+        self.rows, self.older = verify.rows_of(index), Older(index)
+
+    def mend(self, folder: Folder, wanted: Sequence[Again], done: Done) -> None:
+        for again in wanted:
+            done(again, self.one(folder, again))
+
+    def one(self, folder: Folder, again: Again, check: Callable[[], None] = go_on) -> Mended:
+        """check: asked between two samples; raises to give up. Raises OSError."""
+        index, number, done = self.index, again.number, Mended()
+        rows, path = self.rows[number], os.path.join(index.where, index.shards[number].name)
+        lying = self.older.lying(number, rows)
+        if again.shard:
+            try:
+                entry, done.fetched = mending.shard(
+                    folder, index, number, lying, self.source, check
+                )
+                done.shard, path = entry.name, entry.path
+            except MissingError as error:
+                done.missing = str(error)
+        if again.sidecar:
+            held = [lying]
+            if len(lying) > len(rows):
+                held.append([Lying(index, row) for row in rows.tolist()])
+            made = mending.sidecar(folder, index, number, path, held)
+            done.sidecar = made.name if made else None
+        return done
+
+
+@dataclass
 class _Repair:
     """What is made again, and what cannot be.
 
-    mended: names of files; problems: one line each; fetched: samples taken from the source.
+    mended: names of files; problems: one line each; fetched: files taken from the source.
     """
 
-    def __init__(self, index: Index, source: "_Source") -> None:
-        self.index, self.source, self.rows = index, source, verify.rows_of(index)
-        self.mended, self.problems, self.fetched = list[str](), list[str](), 0
+    index: Index
+    mended: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    fetched: int = 0
 
-    def run(self, names: set[str]) -> None:
-        """Make these files again, shards first: sidecars are made from them."""
+    def run(self, names: set[str], menders: Menders) -> None:
+        """Make these files again. Each is put in its place as soon as it is made."""
         index = self.index
-        shards = [number for number, file in enumerate(index.shards) if file.name in names]
-        sidecars = [number for number, file in enumerate(index.sidecars) if file.name in names]
+        shards = {number for number, file in enumerate(index.shards) if file.name in names}
+        sidecars = {number for number, file in enumerate(index.sidecars) if file.name in names}
         needed = sum(index.shards[number].bytes for number in shards) + sum(
             index.sidecars[number].bytes for number in sidecars
         )
+        wanted = [
+            Again(number, number in shards, number in sidecars)
+            for number in sorted(shards | sidecars)
+        ]
+        found = dict[Again, Mended]()
         with target.being_extended(index.where, needed) as folder:
-            for number in shards:
-                self._mend_shard(folder, number)
-            for number in sidecars:
-                self._mend_sidecar(folder, number)
+
+            def put(again: Again, done: Mended) -> None:
+                self._put(folder, again, done)
+                found[again] = done
+
+            menders.mend(folder, wanted, put)
             commits.discard(folder)
+        for again in wanted:
+            self._tell_shard(again, found[again])
+        for again in wanted:
+            self._tell_sidecar(again, found[again])
 
-    def _mend_shard(self, folder: Folder, number: int) -> None:
-        try:
-            self.fetched += _shard(folder, self.index, number, self.rows[number], self.source)
-            self.mended.append(self.index.shards[number].name)
-        except _MissingError as error:
-            self.problems.append(str(error))
+    def _put(self, folder: Folder, again: Again, done: Mended) -> None:
+        self.fetched += done.fetched
+        for made, files in ((done.shard, self.index.shards), (done.sidecar, self.index.sidecars)):
+            if made is not None:
+                mending.put(folder, Inner(made), files[again.number].name)
 
-    def _mend_sidecar(self, folder: Folder, number: int) -> None:
-        name = self.index.sidecars[number].name
-        if _sidecar(folder, self.index, number, self.rows[number]):
+    def _tell_shard(self, again: Again, done: Mended) -> None:
+        name = self.index.shards[again.number].name
+        if done.shard is not None:
+            self.mended.append(name)
+        elif again.shard:
+            self.problems.append(f"{os.path.join(self.index.where, name)}: {done.missing}")
+
+    def _tell_sidecar(self, again: Again, done: Mended) -> None:
+        if not again.sidecar:
+            return
+        name = self.index.sidecars[again.number].name
+        if done.sidecar is not None:
             self.mended.append(name)
         else:
             self.problems.append(
                 f"{os.path.join(self.index.where, name)}: cannot be made as it was; run fastload "
                 f"index {self.index.where}"
             )
-
-
-class _Source:
-    """Samples by key, as the conversion wrote them."""
-
-    def __init__(self, reader: Reader, edits: editing.Edits, *, transcode: bool) -> None:
-        self.reader, self.edits, self.transcode = reader, edits, transcode
-        self.samples: Mapping[str, int] = {key: sample for sample, key in enumerate(reader.keys)}
-
-    def image(self, key: str, want: int) -> bytes:
-        """Raises _MissingError if the source has it not, or otherwise."""
-        try:
-            data = editing.edit(self.reader.read(self._sample(key)), self.edits)
-        except BadSampleError as error:
-            raise _MissingError(f"sample {key}: the source's {error}") from error
-        for candidate in (data, transcoding.rewrite(data).data if self.transcode else b""):
-            if _native.xxh3(candidate) == want:
-                return candidate
-        text = (
-            f"the source has other bytes (checksum got {_native.xxh3(data):016x}, want {want:016x})"
-        )
-        raise _MissingError(
-            f"sample {key}: {text}; give the source and the options of the conversion"
-        )
-
-    def beside(self, key: str, name: str, want: int) -> bytes:
-        extras: tuple[Extra, ...] = self.reader.extras(self._sample(key))
-        for extra in extras:
-            if extra.name == name and _native.xxh3(extra.data) == want:
-                return extra.data
-        raise _MissingError(
-            f"sample {key}: the source has no such {name}; give the source of the conversion"
-        )
-
-    def _sample(self, key: str) -> int:
-        if key not in self.samples:
-            raise _MissingError(
-                f"sample {key}: is not in {self.reader.where}; give the source of the conversion"
-            )
-        return self.samples[key]
-
-
-def _shard(folder: Folder, index: Index, number: int, rows: Longs, source: _Source) -> int:
-    """Write a shard anew, with what is good of it; how many files came from the source.
-
-    Raises _MissingError.
-    """
-    shard = index.shards[number]
-    path = os.path.join(index.where, shard.name)
-    try:
-        data, _ = verify_shards.read_shard(path)
-    except OSError:
-        data = memoryview(b"")
-    temporary, fetched = shards_writer.temporary(folder, number), 0
-    with closing(Appender(temporary)) as file:
-        archive = tar.Archive(file)
-        try:
-            for row in rows.tolist():
-                fetched += _sample(index, row, data, source, archive)
-        except _MissingError as error:
-            file.drop()
-            raise _MissingError(f"{path}: {error}") from error
-        if archive.finish() != (shard.bytes, shard.checksum):
-            file.drop()
-            raise _MissingError(
-                f"{path}: holds more than the index names (it was filtered); take the shard from "
-                "where it came"
-            )
-    _put(temporary, shard.name)
-    return fetched
-
-
-def _sample(index: Index, row: int, data: memoryview, source: _Source, archive: tar.Archive) -> int:
-    """Append a sample, from `data` where that is good; how many files came from the source.
-
-    Raises _MissingError.
-    """
-    key, at = index.key(row), np.array([row])
-    offset, size, want, label = (
-        int(index.columns[name][at][0]) for name in ("offset", "size", "checksum", "label")
-    )
-    image = _good(data, offset, size, want)
-    fetched = int(image is None)
-    archive.add(
-        key,
-        samples.extension(index.format(row)),
-        label,
-        image if image is not None else source.image(key, want),
-    )
-    for extra in index.extras[row] if index.extras else ():
-        kept = _good(data, extra.offset, extra.size, extra.checksum)
-        fetched += kept is None
-        archive.add_extra(
-            key,
-            extra.name,
-            kept if kept is not None else source.beside(key, extra.name, extra.checksum),
-        )
-    return fetched
-
-
-def _good(data: memoryview, offset: int, size: int, want: int) -> bytes | None:
-    part = bytes(data[offset : offset + size])
-    return part if len(part) == size and _native.xxh3(part) == want else None
-
-
-def _sidecar(folder: Folder, index: Index, number: int, rows: Longs) -> bool:
-    """Make a sidecar from its shard; whether it is as it was."""
-    sidecar = index.sidecars[number]
-    try:
-        data, _ = verify_shards.read_shard(os.path.join(index.where, index.shards[number].name))
-    except OSError:
-        return False
-    for step in _steps(index):
-        builder = seek_writer.Builder(step)
-        for offset, size in zip(
-            *(index.columns[name][rows].tolist() for name in ("offset", "size")), strict=True
-        ):
-            builder.add(bytes(data[offset : offset + size]))
-        rebuilt = builder.finish(None, write=False)
-        if (rebuilt.bytes, rebuilt.checksum) == (sidecar.bytes, sidecar.checksum):
-            entry = seek_writer.entry_beside(shards_writer.temporary(folder, number))
-            folder.write(entry.name, b"".join(builder.parts))
-            _put(entry, sidecar.name)
-            return True
-    return False
-
-
-def _steps(index: Index) -> list[int]:
-    """MCUs per entry that the sidecars say, which are all the same; the usual number where none can
-    be read.
-    """
-    steps = []
-    for sidecar in index.sidecars:
-        try:
-            with open(os.path.join(index.where, sidecar.name), "rb", opener=no_wait) as file:
-                magic, version, step = seek.HEADER.unpack(
-                    file.read(seek.HEADER.size).ljust(seek.HEADER.size, b"\0")
-                )
-        except OSError:
-            continue
-        if (
-            (magic, version) == (seek.MAGIC, seek.VERSION)
-            and (step <= seek_writer.MOST_STEP or step == seek_writer.COEFFICIENTS)
-            and step not in steps
-        ):
-            steps.append(step)
-    return [*steps, *({seek_writer.STEP} - set(steps))]
-
-
-def _put(entry: DirEntry, name: str) -> None:
-    entry.folder.put(entry.name, Inner(name))
-    entry.folder.sync()

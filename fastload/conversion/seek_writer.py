@@ -5,7 +5,7 @@ sidecar.
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ import numpy as np
 from fastload import _native
 from fastload.conversion.readers.base import Reader
 from fastload.conversion.samples import BadSampleError
+from fastload.conversion.workers import Advance, Stop
 from fastload.errors import UsageError
 from fastload.files.below import DirEntry
 from fastload.files.names import Inner
@@ -99,9 +100,36 @@ class Builder:
         return Sidecar(path, len(whole), _native.xxh3(whole), offset, size, self.reasons)
 
 
+def built(
+    reader: Reader,
+    numbers: Iterable[int],
+    step: int,
+    advance: Advance,
+    stop: Stop,
+    ask: Callable[[int], None] = lambda _: None,
+) -> Builder:
+    """The indexes of these samples. ask: is told each before it is read. Raises StoppedError."""
+    builder = Builder(step)
+    for sample in numbers:
+        stop.check()
+        ask(sample)
+        builder.add_sample(reader, sample)
+        advance(1, int(max(reader.sizes[sample], 0)))
+    return builder
+
+
 def header(step: int) -> bytes:
     """What a file of seek indexes begins with."""
     return seek.HEADER.pack(seek.MAGIC, seek.VERSION, step)
+
+
+def step_in(head: bytes) -> int | None:
+    """The step that a file says which begins with `head`; None: it is no file of seek indexes."""
+    magic, version, step = seek.HEADER.unpack(
+        head[: seek.HEADER.size].ljust(seek.HEADER.size, b"\0")
+    )
+    known = (magic, version) == (seek.MAGIC, seek.VERSION)
+    return step if known and (step <= MOST_STEP or step == COEFFICIENTS) else None
 
 
 def build(data: bytes, step: int) -> tuple[bytes, str]:

@@ -1,6 +1,7 @@
 """Read everything again and name what is damaged: file, byte range, sample."""
 
 import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -100,27 +101,47 @@ def verify(
 def verify_reader(reader: Reader, count: int, advance: Advance) -> Report:
     """Decode every image of what has no checksums."""
 
-    def work(start: int, stop: Stop) -> list[Damage]:
-        damages = []
-        for sample in range(start, min(start + FILES_PER_TASK, total)):
-            stop.check()
-            try:
-                samples.examine(reader.read(sample), "decode")
-            except samples.BadSampleError as error:
-                damages.append(Damage(reader.name(sample), 0, 0, None, str(error)))
-            advance(1, int(reader.sizes[sample]))
-        return damages
+    def work(start: int, stop: Stop) -> list[Bad]:
+        return list(bad_in(reader, range(start, min(start + FILES_PER_TASK, total)), advance, stop))
 
-    total, aside = len(reader), seek_damages(reader)
+    total = len(reader)
+    aside = seek_damages(reader)
     parts = workers.run(range(0, total, FILES_PER_TASK), work, count)
-    damages = (*aside, *(damage for part in parts for damage in part))
-    return Report(
-        "folder" if isinstance(reader, FolderReader) else "samples",
-        total,
-        total,
-        int(np.maximum(reader.sizes, 0).sum()),
-        damages,
-    )
+    return of_reader(reader, aside, [bad for part in parts for bad in part])
+
+
+class Bad(NamedTuple):
+    """A sample that cannot be decoded, and why."""
+
+    sample: int
+    what: str
+
+
+def bad_in(
+    reader: Reader,
+    numbers: Iterable[int],
+    advance: Advance,
+    stop: Stop,
+    ask: Callable[[int], None] = lambda _: None,
+) -> Iterator[Bad]:
+    """Decode these. ask: is told each before it is read. Raises StoppedError."""
+    for sample in numbers:
+        stop.check()
+        ask(sample)
+        try:
+            samples.examine(reader.read(sample), "decode")
+        except samples.BadSampleError as error:
+            yield Bad(sample, str(error))
+        advance(1, int(reader.sizes[sample]))
+
+
+def of_reader(reader: Reader, aside: Sequence[Damage], bad: Iterable[Bad]) -> Report:
+    """aside: damages of seek indexes."""
+    damages = (*aside, *(Damage(reader.name(one.sample), 0, 0, None, one.what) for one in bad))
+    kind, size = "samples", int(np.maximum(reader.sizes, 0).sum())
+    if isinstance(reader, FolderReader):
+        kind = "folder"
+    return Report(kind, len(reader), len(reader), size, damages)
 
 
 def seek_damages(reader: Reader) -> list[Damage]:
@@ -143,17 +164,19 @@ def verify_shards(index: Index, count: int, advance: Advance) -> Report:
     count = workers.fitting(count, max(shard.bytes for shard in index.shards))
     parts = workers.run(
         range(len(index.shards)),
-        lambda shard, stop: read_and_check(index, shard, rows[shard], advance, stop),
+        lambda shard, stop: read_and_check(index, shard, rows[shard], advance, stop.check),
         count,
     )
     aside = workers.run(
         range(len(index.sidecars)), lambda shard, _: check_sidecar(index, shard, rows[shard]), count
     )
-    damages = [damage for part in (*parts, *aside) for damage in part]
+    return of_index(index, [damage for part in (*parts, *aside) for damage in part])
+
+
+def of_index(index: Index, damages: Iterable[Damage]) -> Report:
     files = (*index.shards, *index.sidecars)
-    return Report(
-        "shards", len(files) + 1, len(index), sum(file.bytes for file in files), tuple(damages)
-    )
+    size = sum(file.bytes for file in files)
+    return Report("shards", len(files) + 1, len(index), size, tuple(damages))
 
 
 def rows_of(index: Index) -> list[Longs]:

@@ -5,14 +5,14 @@ What differs is named: file, byte range, sample.
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from fastload import _native
 from fastload.conversion import samples, tar
-from fastload.conversion.workers import Advance, Stop
+from fastload.conversion.workers import Advance
 from fastload.files import seals
 from fastload.files.opening import no_wait
 from fastload.sources.shard_index import Index, Shard
@@ -97,13 +97,14 @@ def check_sidecar(index: Index, shard: int, rows: Longs) -> list[Damage]:
 
 
 def read_and_check(
-    index: Index, shard: int, rows: Longs, advance: Advance, stop: Stop
+    index: Index, shard: int, rows: Longs, advance: Advance, check: Callable[[], None]
 ) -> list[Damage]:
-    """Everything that is wrong with one shard."""
+    """Everything that is wrong with one shard. check: asked between two reads; raises to give
+    up.
+    """
     path = os.path.join(index.where, index.shards[shard].name)
-    stop.check()
     try:
-        data, damages = read_shard(path)
+        data, damages = read_shard(path, check)
     except OSError as error:
         advance(len(rows), 0)
         return [
@@ -116,16 +117,21 @@ def read_and_check(
     return damages
 
 
-def read_shard(path: str) -> tuple[memoryview, list[Damage]]:
+def go_on() -> None:
+    """A check that never gives up."""
+
+
+def read_shard(path: str, check: Callable[[], None] = go_on) -> tuple[memoryview, list[Damage]]:
     """A file's bytes; where the disk cannot read, zeros and a Damage.
 
-    Raises OSError if it cannot be opened at all.
+    check: as above. Raises OSError if it cannot be opened at all.
     """
     damages = []
     file = no_wait(path, os.O_RDONLY)
     try:
         data = _memory(file)
         for start in range(0, len(data), READ):
+            check()
             part = data[start : start + READ]
             try:
                 got = os.preadv(file, [part], start)
@@ -167,7 +173,7 @@ def check_shard(index: Index, shard: int, rows: Longs, data: memoryview) -> list
     got = _native.xxh3(data)
     if got == want.checksum and not damages:
         return []
-    damages += _frames(index, path, rows, data)
+    damages += _frames(index, path, rows, data, want.bytes)
     if len(data) != want.bytes:
         start, end = sorted((len(data), want.bytes))
         damages.append(
@@ -223,14 +229,15 @@ def _payload(
         )
 
 
-def _frames(index: Index, path: str, rows: Longs, data: memoryview) -> Iterator[Damage]:
+def _frames(
+    index: Index, path: str, rows: Longs, data: memoryview, size_of_shard: int
+) -> Iterator[Damage]:
     """Damage between the payloads: what must stand there follows from the index, so the very bytes
     can be named.
     """
     offsets, sizes, labels = (
         index.columns[name][rows].tolist() for name in ("offset", "size", "label")
     )
-    end = 0
     for row, offset, size, label in zip(rows.tolist(), offsets, sizes, labels, strict=True):
         key = index.key(row)
         head = tar.before(key, samples.extension(index.format(row)), size)
@@ -244,8 +251,8 @@ def _frames(index: Index, path: str, rows: Longs, data: memoryview) -> Iterator[
             ]
         for start, want in frames:
             yield from _compare(path, start, data, want, key)
-        end = frames[-1][0] + len(frames[-1][1])
-    yield from _compare(path, end, data, tar.END, None)
+    # Not behind the last of them: a sample that was deleted may follow
+    yield from _compare(path, size_of_shard - len(tar.END), data, tar.END, None)
 
 
 def _compare(

@@ -33,19 +33,28 @@ def rows(index: Index, condition: str) -> np.ndarray[Any, np.dtype[np.int64]]:
 
     Raises UsageError.
     """
-    mask = _Evaluator(index, condition).answer()
-    return np.flatnonzero(mask.to_numpy(zero_copy_only=False)).astype(np.int64)
+    return np.flatnonzero(holds(index, condition, index.batches)).astype(np.int64)
+
+
+def holds(
+    index: Index, condition: str, batches: Sequence[Any]
+) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """bool [N], of each row in these batches of the index. Raises UsageError."""
+    mask: np.ndarray[Any, np.dtype[np.bool_]] = (
+        _Evaluator(index, condition, batches).answer().to_numpy(zero_copy_only=False)
+    )
+    return mask
 
 
 class _Evaluator:
-    """A condition over one index."""
+    """A condition over batches of one index."""
 
-    def __init__(self, index: Index, condition: str) -> None:
+    def __init__(self, index: Index, condition: str, batches: Sequence[Any]) -> None:
         self.pa = import_arrow(index.where)
         import pyarrow.compute as pc
 
         self.pc, self.condition, self.classes = pc, condition, list(index.classes)
-        self.table = self.pa.Table.from_batches(index.batches)
+        self.table = self.pa.Table.from_batches(batches)
 
     def answer(self) -> Any:
         """A boolean array over all rows."""

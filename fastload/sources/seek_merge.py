@@ -122,9 +122,13 @@ def remove(folder: Folder, names: Iterable[str]) -> None:
             folder.remove(Inner(name))
 
 
-def remove_leftovers(folder: Folder) -> None:
-    """What a process that was killed has left under temporary names. Needs the lock."""
-    remove(folder, [name for name in folder.names() if LEFT.fullmatch(name)])
+def remove_leftovers(folder: Folder, known: Collection[str] = ()) -> None:
+    """What a process that was killed has left under temporary names, but those that are `known`.
+
+    Needs the lock.
+    """
+    left = [name for name in folder.names() if LEFT.fullmatch(name) and name not in known]
+    remove(folder, left)
 
 
 class _Others:

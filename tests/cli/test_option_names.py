@@ -41,6 +41,7 @@ SEVERAL = {  # what they take differs from verb to verb: a folder or a file, one
     "--backend": ("auto|native|torch|ffcv|dali|dali-own|all", "auto|native|torch|ffcv|dali",
                   "auto|native|torch|ffcv|dali|dali-own", "NAME,…"),
     "--compare": ("BEFORE.json AFTER.json", "recipes|machines|backends|workers|sizes|formats"),
+    "--on": ("processes[:N]|ray[://HEAD:PORT]|slurm[:N]", "processes[:N]|ray[://HEAD:PORT]"),
     "--output": ("DIR", "FILE"),
 }  # fmt: skip
 OF_ONE = {  # option → its verb
@@ -55,7 +56,7 @@ OF_ONE = {  # option → its verb
     "--host-connections": "convert", "--host-rate": "convert", "--ladder": "profile",
     "--machine": "plan", "--max-area": "convert", "--max-aspect": "convert",
     "--max-bytes": "convert", "--min-side": "convert", "--mode": "convert", "--no-seek": "convert",
-    "--on": "convert", "--on-error": "convert", "--opt-out": "convert", "--parts": "split",
+    "--on-error": "convert", "--opt-out": "convert", "--parts": "split",
     "--price": "plan", "--rank": "show", "--rates": "plan", "--redirects": "convert",
     "--resume": "convert",
     "--retries": "convert", "--retry-failed": "convert", "--robots-txt": "convert",

@@ -30,10 +30,10 @@ def forked(name, act=nothing):
             close_folders()
             real = workers.made
 
-            def made(recipe, order, tell, stop):
+            def made(work, order, tell, stop):
                 if said := act(name, order):
                     return said
-                said = real(recipe, order, tell, stop)
+                said = real(work, order, tell, stop)
                 act(name, None)
                 return said
 
@@ -75,6 +75,47 @@ def die(number, *names):
     def act(name, order):
         if order and order.number == number and (not names or name in names):
             os.kill(os.getpid(), signal.SIGKILL)
+
+    return act
+
+
+def first():
+    """Says in each worker whether it is the one that has asked first: which one is, is chance."""
+    token, end = os.pipe()
+    os.set_blocking(token, False)
+    os.write(end, b"1")
+    mine = []
+
+    def is_mine():
+        if not mine:
+            try:
+                mine.append(os.read(token, 1) == b"1")
+            except BlockingIOError:
+                mine.append(False)
+        return mine[0]
+
+    return is_mine
+
+
+def hang_first(number):
+    """The worker that is given unit `number` first."""
+    is_mine = first()
+
+    def act(name, order):
+        if order and order.number == number and is_mine():
+            time.sleep(60)
+
+    return act
+
+
+def fail_first():
+    """The worker that is given the first unit can write nothing."""
+    is_mine = first()
+
+    def act(name, order):
+        if order and is_mine():
+            return workers.failed(OSError(28, "No space left on device"), typed=False)
+        return None
 
     return act
 

@@ -6,12 +6,12 @@ import signal
 import pytest
 
 from fastload.conversion import distributed, job
-from fastload.conversion.cluster import driver, leases, processes, recipe, worker
+from fastload.conversion.cluster import driver, leases, processes, recipe, works
 from fastload.conversion.cluster.engines import fleet_of, slurm_tasks
 from fastload.conversion.cluster.leases import Held
 from fastload.errors import ConversionError, UsageError
 
-from .fleet_helpers import die, die_untold, fail, fleet, forked, hang
+from .fleet_helpers import die, die_untold, fail, fail_first, fleet, forked, hang, hang_first
 from .format_helpers import convert, found
 from .system_calls import out_of
 
@@ -72,7 +72,7 @@ def test_a_unit_that_was_made_by_one_that_died_before_it_said_so(tools, small, t
 def test_a_sample_that_kills_every_worker_is_named(tools, small, tmp_path, monkeypatch):
     """In C, say, where no exception tells of it."""
     bad = os.path.join(str(small), "dog", "4.JPEG")
-    real = worker.unit
+    real = works.unit
 
     def deadly(made_by, number, **more):
         opened = recipe.opened(made_by)
@@ -86,7 +86,7 @@ def test_a_sample_that_kills_every_worker_is_named(tools, small, tmp_path, monke
         monkeypatch.setattr(type(opened.reader), "read", lambda _, sample: kills(sample))
         return real(made_by, number, **more)
 
-    monkeypatch.setattr(worker, "unit", deadly)
+    monkeypatch.setattr(works, "unit", deadly)
     with pytest.raises(ConversionError) as error:
         spread(small, tmp_path / "out")
     assert f"has failed on {leases.TRIES} workers, the last at {bad}: worker" in str(error.value)
@@ -113,7 +113,7 @@ def test_a_worker_that_hangs_loses_its_unit_to_another(tools, small, tmp_path, m
 
 
 def test_a_slow_worker_does_not_hold_up_the_end(tools, small, tmp_path):
-    summary = spread(small, tmp_path / "out", fleet(2, hang(0, "0")))
+    summary = spread(small, tmp_path / "out", fleet(2, hang_first(0)))
     assert found(tools, tmp_path / "out") == whole(tools, small, tmp_path)
     assert summary.spread.doubled == 1
     assert summary.spread.again == 0
@@ -121,9 +121,9 @@ def test_a_slow_worker_does_not_hold_up_the_end(tools, small, tmp_path):
 
 def test_a_machine_with_a_full_disk_is_left_out(tools, small, tmp_path):
     lines = []
-    spread(small, tmp_path / "out", fleet(2, fail("0")), lines)
+    spread(small, tmp_path / "out", fleet(2, fail_first()), lines)
     assert found(tools, tmp_path / "out") == whole(tools, small, tmp_path)
-    assert "worker 0 failed ([Errno 28] No space left on device) at part" in lines[0]
+    assert " failed ([Errno 28] No space left on device) at part" in lines[0]
 
 
 def test_all_disks_full_is_one_line(tools, small, tmp_path):

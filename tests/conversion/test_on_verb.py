@@ -7,7 +7,8 @@ import pytest
 
 from fastload import cli
 from fastload.conversion import job
-from fastload.conversion.cluster import engines, ray_fleet, spreading
+from fastload.conversion.cluster import engines, ray_fleet
+from fastload.conversion.cluster.on import On
 from fastload.errors import ConversionError
 
 from .fleet_helpers import die, fleet
@@ -93,7 +94,7 @@ def test_a_head_that_does_not_answer_is_one_line(small, tmp_path, monkeypatch):
             raise ConnectionError("ray client connection timeout")
 
     monkeypatch.setattr(ray_fleet, "import_ray", lambda: Dead)
-    on = spreading.On(ray_fleet.Ray("ray://nowhere:1"))
+    on = On(ray_fleet.Ray("ray://nowhere:1"))
     with pytest.raises(ConversionError) as error:
         job.run(job.prepare(str(small), str(tmp_path / "out"), job.Options()), on=on)
     assert str(error.value) == (

@@ -5,7 +5,12 @@ import os
 
 import pytest
 
-from fastload.conversion import job
+from fastload.conversion import indexing, job, repair, verify
+from fastload.conversion import where as conditions
+from fastload.conversion.spread import filter as spread_filter
+from fastload.conversion.spread import index as spread_index
+from fastload.conversion.spread import repair as spread_repair
+from fastload.conversion.spread import verify as spread_verify
 
 from .format_helpers import convert, found
 
@@ -64,3 +69,34 @@ def test_actors_give_the_same_bytes_and_may_be_killed(ray, tools, small, tmp_pat
     assert killed == [None]
     assert "ended (" in lines[0]
     assert lines[0].endswith("it is made again")
+
+
+def test_other_verbs_give_what_threads_give(ray, tools, small, tmp_path):
+    from fastload.conversion.cluster.ray_fleet import Ray
+
+    def on():
+        return job.On(Ray(count=2))
+
+    out = tmp_path / "out"
+    tools.convert(small, out, shard_bytes=3000)
+    whole = tools.contents(out)
+    sorted(out.glob("*.tar"))[1].unlink()
+    sorted(out.glob("*.seek"))[0].write_bytes(b"")
+    index = verify.prepare(str(out))
+    report = verify.verify(index, 1)
+    assert len(report.damages) == 2
+    by = on()
+    assert spread_verify.run(str(out), index, by) == report
+    assert all("/" in name for name in by.spread.workers)
+    done = spread_repair.run(str(out), str(small), on())
+    assert (len(done.files), done.damages, tools.contents(out)) == (2, 2, whole)
+    assert repair.run(str(out), job.readers.open_reader(str(small))).damages == 0
+    rows = spread_filter.rows(index, "label == 1", on())
+    assert rows.tolist() == conditions.rows(index, "label == 1").tolist()
+    for where in (out, small):
+        indexing.run(indexing.prepare(str(where)), 4, 1)
+        want = tools.contents(where)
+        indexing.run(indexing.prepare(str(where)), 8, 1)
+        makers = spread_index.Workers(on(), str(where), 2)
+        indexing.run(indexing.prepare(str(where)), 4, makers=makers)
+        assert tools.contents(where) == want

@@ -130,9 +130,8 @@ def cached_index(world: World) -> None:
     with target.translated(folder, 0):
         cache.make(folder).close()
         with target.locked(folder) as held:
-            index_folder.write(
-                reader, [str(number) for number in range(IMAGES)], held, 8, 1, lambda *_: None
-            )
+            build = index_folder.by_threads(reader, 8, 1, lambda *_: None)
+            index_folder.write(reader, [str(number) for number in range(IMAGES)], held, 8, build)
 
 
 def _convert(to: str, **more: object) -> Callable[[World], None]:

@@ -28,15 +28,15 @@ class Inline:
     def __init__(self):
         self.events = deque()
 
-    def begin(self, recipe, units):
-        self.recipe = recipe
+    def begin(self, work, units):
+        self.work = work
         self.events += [Event(fleet.READY, name) for name in "ab"]
 
     def give(self, name, order):
         def tell(said):
             self.events.append(Event(fleet.SIGN, name, order.number, said))
 
-        said = worker.made(self.recipe, order, tell, Stop())
+        said = worker.made(self.work, order, tell, Stop())
         self.events.append(Event(said.pop("kind"), name, order.number, said))
 
     def stop(self, name):

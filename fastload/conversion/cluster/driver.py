@@ -2,49 +2,56 @@
 
 import logging
 import time
-from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import Protocol
 
-import numpy as np
-
-from fastload.conversion import parts
 from fastload.conversion.cluster import fleet, leases
 from fastload.conversion.cluster.fleet import Event, Fleet, Order
 from fastload.conversion.cluster.leases import Held, Leases
-from fastload.conversion.cluster.recipe import Recipe
 from fastload.conversion.cluster.report import Say, Spread
-from fastload.conversion.parts import Bad, Written
-from fastload.conversion.parts_writer import Job, fails
+from fastload.conversion.cluster.work import Work
 from fastload.conversion.workers import Advance
-from fastload.errors import ConversionError
+from fastload.errors import ConversionError, UsageError
 from fastload.spec import Json
 
 TICK = 0.5  # s between two looks at the leases
 FAILURES = 3  # in a row, of one worker: it is given nothing more
-# Takes over what a unit's worker has written: the part, or None where it is not whole
-Take = Callable[[int, Json], Written | None]
 log = logging.getLogger("fastload.conversion")
+
+
+class Results(Protocol):
+    """What becomes of the units of a job."""
+
+    @property
+    def where(self) -> str:
+        """What the job is about, for messages."""
+
+    @property
+    def write(self) -> bool:
+        """Whether units that are given from now on are to be written, or only checked."""
+
+    def take(self, number: int, said: Json, worker: str) -> bool:
+        """Take over what a worker says of a unit, and what it has written; whether that is whole.
+
+        Raises LookupError, TypeError, ValueError for what no worker of ours says; OSError.
+        """
+
+    def name(self, sample: int) -> str:
+        """Of a sample, for messages."""
 
 
 @dataclass
 class Driver:
-    """One run of a job on a fleet.
+    """One run of a job on a fleet."""
 
-    take: moves a unit that was made to where the conversion has it; note: writes the journal.
-    """
-
-    job: Job
+    results: Results
     fleet: Fleet
-    recipe: Recipe
-    take: Take
-    note: Callable[[int, Written, str], None]
+    work: Work
     advance: Advance
     say: Say
     leases: Leases
     spread: Spread
-    made: dict[int, Written] = field(default_factory=dict)
-    failing: bool = False
     idle: list[str] = field(default_factory=list)
     has: dict[str, tuple[int, float]] = field(default_factory=dict)  # worker: unit, since when
     counted: dict[str, list[int]] = field(default_factory=dict)  # images, bytes of its unit so far
@@ -52,16 +59,16 @@ class Driver:
     failures: dict[str, int] = field(default_factory=dict)
     retired: set[str] = field(default_factory=set)
 
-    def run(self, units: int) -> dict[int, Written]:
-        """Make all units. Raises ConversionError."""
+    def run(self, units: int) -> None:
+        """Make all units. Raises ConversionError, UsageError."""
+        doubled = self.spread.doubled
         with closing(self.fleet):
-            self.fleet.begin(self.recipe, units)
+            self.fleet.begin(self.work, units)
             while not self.leases.all_made:
                 for event in self.fleet.wait(TICK):
                     self._handle(event, time.monotonic())
                 self._look(time.monotonic())
-        self.spread.doubled = self.leases.doubled
-        return self.made
+        self.spread.doubled = doubled + self.leases.doubled
 
     def _look(self, now: float) -> None:
         """Take units from workers that hang, and give units to those that are free."""
@@ -78,7 +85,7 @@ class Driver:
             self.has[worker] = number, now
             self.at.pop(worker, None)
             careful = self.leases.tries(number) > 0
-            self.fleet.give(worker, Order(number, not self.failing, careful))
+            self.fleet.give(worker, Order(number, self.results.write, careful))
             log.info("part %d: given to worker %s", number, worker)
 
     def _handle(self, event: Event, now: float) -> None:
@@ -137,38 +144,31 @@ class Driver:
 
     def _made(self, event: Event, now: float) -> None:
         number, worker = event.number, event.worker
-        part = self._taken(number, event.said) if self.leases.wants(number) else None
-        if part is None:
-            if self.leases.wants(number):  # its machine has another folder, or other versions
-                self._lost(Held(number, worker), "has put nothing whole into the shared folder")
+        if not self.leases.wants(number):
             self._uncount(worker)
+            return
+        if not self._taken(event):  # its machine has another folder, or other versions
+            self._lost(Held(number, worker), "has put nothing whole into the shared folder")
             return
         others = [other for other, (unit, _) in self.has.items() if unit == number]
         self.leases.made(Held(number, worker), now)
         self.counted.pop(worker, None)
-        if fails(self.job, part.bad):
-            self.failing = True
-        elif event.said.get("whole"):
-            self.note(number, part, worker)
-        self.made[number] = part
         self.spread.of(worker).units += 1
         log.info("part %d: made by worker %s", number, worker)
         for other in others:
             self.fleet.stop(other)
 
-    def _taken(self, number: int, said: Json) -> Written | None:
-        """The part, if it holds what was planned."""
+    def _taken(self, event: Event) -> bool:
         try:
-            part = self.take(number, said) if said.get("whole") else parts.unpack(said, "")
+            return self.results.take(event.number, event.said, event.worker)
         except (LookupError, TypeError, ValueError, AttributeError):
-            return None
-        return planned(self.job, number, part) if part else None
+            return False
 
     def _failed(self, event: Event) -> None:
         worker, said = event.worker, event.said
         text = str(said.get("error", "failed"))
         if said.get("typed"):
-            raise ConversionError(text)
+            raise (UsageError if said.get("usage") else ConversionError)(text)
         self.failures[worker] = self.failures.get(worker, 0) + 1
         self._lost(Held(event.number, worker), f"failed ({text})")
 
@@ -185,8 +185,8 @@ class Driver:
         self.retired.add(worker)
         if len(self.retired) >= self.fleet.size:
             raise ConversionError(
-                f"{self.job.where}: all workers fail, the last one: {self.spread.lost[-1]}; mend "
-                "that, and go on with --resume"
+                f"{self.results.where}: all workers fail, the last one: {self.spread.lost[-1]}; "
+                f"mend that, and {self.work.again}"
             )
 
     def _lost(self, held: Held, how: str) -> None:
@@ -199,29 +199,10 @@ class Driver:
         self.spread.lost.append(line)
         self.spread.again += 1
         if tries >= leases.TRIES:
-            which = f", the last at {self.job.reader.name(at)}" if at is not None else ""
+            which = f", the last at {self.results.name(at)}" if at is not None else ""
             raise ConversionError(
-                f"{self.job.where}: part {held.number} has failed on {tries} workers{which}: "
+                f"{self.results.where}: part {held.number} has failed on {tries} workers{which}: "
                 f"worker {held.worker} {how}; leave that sample out of the source, or mend what "
-                "the text says, and go on with --resume"
+                f"the text says, and {self.work.again}"
             )
         self.say(f"{line}; it is made again")
-
-
-def planned(job: Job, number: int, part: Written) -> Written | None:
-    """The part, with bad samples called as this process calls them; None: it holds other samples
-    than planned.
-    """
-    bad = [each.sample for each in part.bad if not each.mended]
-    if not np.array_equal(
-        np.sort(np.concatenate([part.samples, np.array(bad, np.int64)])),
-        np.sort(job.plan.samples(number)),
-    ):
-        return None
-    return replace(
-        part,
-        bad=tuple(
-            Bad(each.sample, job.reader.name(each.sample), each.reason, each.mended)
-            for each in part.bad
-        ),
-    )

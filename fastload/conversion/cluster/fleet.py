@@ -1,18 +1,18 @@
-"""The interface between a conversion and what runs its units: processes here, or an engine of many
+"""The interface between a job and what runs its units: processes here, or an engine of many
 machines.
 """
 
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from fastload.conversion.cluster.recipe import Recipe
+from fastload.conversion.cluster.work import Work
 from fastload.spec import Json
 
 NOBODY = -1  # in the place of a unit's number
 
 READY = "ready"  # the worker can be given a unit
 SIGN = "sign"  # it goes on: said has "images", "bytes" since the last one, perhaps "sample"
-MADE = "made"  # said is what `unit` returned
+MADE = "made"  # said is what the unit returned
 FAILED = "failed"  # said has "error", "typed" (all workers would fail), "path"
 GONE = "gone"  # it has ended; said has "error": how. Another one takes its place
 
@@ -54,8 +54,11 @@ class Fleet(Protocol):
     def size(self) -> int:
         """How many workers there are, or are being started."""
 
-    def begin(self, recipe: Recipe, units: int) -> None:
-        """Start workers, at most one for each unit. Raises ConversionError."""
+    def begin(self, work: Work, units: int) -> None:
+        """Start workers, at most one for each unit; once more after `close`, too.
+
+        Raises ConversionError.
+        """
 
     def give(self, worker: str, order: Order) -> None:
         """To a worker that is ready; one that has just ended says so by an event."""

@@ -17,7 +17,7 @@ from typing import IO
 import fastload
 from fastload.conversion.cluster import fleet
 from fastload.conversion.cluster.fleet import Event, Order
-from fastload.conversion.cluster.recipe import Recipe
+from fastload.conversion.cluster.work import Work
 from fastload.errors import ConversionError
 from fastload.spec import Json
 from fastload.system.machine import usable_cores
@@ -87,7 +87,7 @@ class Processes:
         self.count, self.start = count or usable_cores(), start
         self.children: dict[str, Child] = {}
         self.selector = selectors.DefaultSelector()
-        self.recipe = ""
+        self.work: Work | None = None
         self.begun = self.stillborn = 0
         self.waiting: deque[Event] = deque()
 
@@ -95,8 +95,8 @@ class Processes:
     def size(self) -> int:
         return len(self.children)
 
-    def begin(self, recipe: Recipe, units: int) -> None:
-        self.recipe = recipe.text()
+    def begin(self, work: Work, units: int) -> None:
+        self.work = work
         for _ in range(min(self.count, units)):
             self._start()
 
@@ -106,7 +106,7 @@ class Processes:
         os.set_blocking(child.of.fileno(), False)
         self.children[child.name] = child
         self.selector.register(child.of, selectors.EVENT_READ, child)
-        child.tell({"recipe": self.recipe})
+        child.tell({"work": self.work})
 
     def give(self, worker: str, order: Order) -> None:
         child = self.children[worker]
@@ -148,7 +148,7 @@ class Processes:
         if self.stillborn >= STILLBORN:
             raise ConversionError(
                 f"workers: {STILLBORN} processes {how} before they were ready; read what they "
-                "have printed, and convert without --on if it cannot be mended"
+                "have printed, and leave --on out if it cannot be mended"
             )
         self._start()
         return Event(fleet.GONE, child.name, child.number, {"error": how})
@@ -167,6 +167,7 @@ class Processes:
         for child in list(self.children.values()):
             self._remove(child)
         self.selector.close()
+        self.selector, self.stillborn = selectors.DefaultSelector(), 0
 
 
 def ended(status: int) -> str:

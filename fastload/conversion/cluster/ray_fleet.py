@@ -11,8 +11,8 @@ from typing import Any
 
 from fastload.conversion.cluster import fleet
 from fastload.conversion.cluster.fleet import Event, Order
-from fastload.conversion.cluster.recipe import Recipe, opened
-from fastload.conversion.cluster.worker import made
+from fastload.conversion.cluster.work import Work
+from fastload.conversion.cluster.worker import made, opened
 from fastload.conversion.workers import Stop
 from fastload.errors import ConversionError, UsageError
 from fastload.spec import Json
@@ -38,20 +38,20 @@ def import_ray() -> ModuleType:
 class Maker:
     """An actor: what `worker.Worker` is to a process. Its methods run in threads."""
 
-    def __init__(self, recipe: Recipe) -> None:
-        self.recipe, self.stop = recipe, Stop()
+    def __init__(self, work: Work) -> None:
+        self.work, self.stop = work, Stop()
         self.lock = threading.Lock()
         self.number = fleet.NOBODY
         self.done: Json = {}  # of that unit, since it was last said
 
     def host(self) -> str:
-        opened(self.recipe)  # which may take minutes, and is no part of a unit
+        opened(self.work)  # which may take minutes, and is no part of a unit
         return socket.gethostname()
 
     def make(self, order: Order) -> Json:
         """An event: what became of a unit."""
         self.stop, self.number = Stop(), order.number
-        said = made(self.recipe, order, self._sign, self.stop)
+        said = made(self.work, order, self._sign, self.stop)
         with self.lock:
             rest, self.done = self.done, {}
         return {"signs": rest, **said}
@@ -96,7 +96,7 @@ class Ray:
 
     def __init__(self, address: str | None = None, count: int | None = None) -> None:
         self.ray, self.address, self.count = import_ray(), address, count
-        self.recipe: Recipe | None = None
+        self.work: Work | None = None
         self.actors: dict[str, Actor] = {}
         self.begun = self.stillborn = 0
         self.ours = False
@@ -105,9 +105,8 @@ class Ray:
     def size(self) -> int:
         return len(self.actors)
 
-    def begin(self, recipe: Recipe, units: int) -> None:
-        ray, self.recipe = self.ray, recipe
-        recipe.text()  # its options are plain values
+    def begin(self, work: Work, units: int) -> None:
+        ray, self.work = self.ray, work
         if not ray.is_initialized():
             self._connect()
         count = self.count or int(ray.cluster_resources().get("CPU", 1))
@@ -130,7 +129,7 @@ class Ray:
 
     def _start(self) -> None:
         kind = self.ray.remote(num_cpus=1, max_restarts=0, max_concurrency=4)(Maker)
-        actor = Actor(kind.remote(self.recipe), str(self.begun))
+        actor = Actor(kind.remote(self.work), str(self.begun))
         self.begun += 1
         actor.asked = actor.handle.host.remote()
         self.actors[actor.name] = actor
@@ -165,8 +164,9 @@ class Ray:
         except ConnectionError as error:
             text = " ".join(str(error).split())
             raise ConversionError(
-                f"--on {self.address or 'ray'}: the cluster has gone ({text[:200]}); what is done "
-                "is kept: go on with --resume, on another cluster or on this one"
+                f"--on {self.address or 'ray'}: the cluster has gone ({text[:200]}); "
+                f"{self.work.again if self.work else 'try again'}, on another cluster or on this "
+                "one"
             ) from error
 
     def _events(self, seconds: float) -> list[Event]:
@@ -238,3 +238,4 @@ class Ray:
                 if self.ours:
                     self.ray.shutdown()
         self.actors.clear()
+        self.stillborn, self.ours = 0, False

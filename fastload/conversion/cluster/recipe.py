@@ -6,9 +6,9 @@ import json
 import os
 import threading
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
 
 from fastload.conversion import preparing, store_writer, writers
+from fastload.conversion.cluster.work import Work, once
 from fastload.conversion.editing import Edits
 from fastload.conversion.options import Options
 from fastload.conversion.parts_writer import Job
@@ -17,6 +17,8 @@ from fastload.conversion.readers.base import stamp_of
 from fastload.conversion.target import Hold
 from fastload.errors import ConversionError, UsageError
 from fastload.remote.urls import is_url, parse
+
+KIND = "convert"  # of works.KINDS
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,10 @@ class Recipe:
                 "plain texts and numbers"
             ) from error
 
+    def work(self) -> Work:
+        """What a fleet makes its units by. Raises UsageError as above."""
+        return Work(KIND, self.text(), "go on with --resume")
+
 
 def parse_recipe(text: str) -> Recipe:
     """What `text` made. Raises LookupError, TypeError, ValueError for anything else."""
@@ -80,13 +86,19 @@ def recipe_of(job: Job) -> Recipe:
             "can open); convert without --on"
         )
     source, target, choice = job.origin
-    labels = _absolute(choice.labels) if choice.labelled else choice.labels
     return Recipe(
-        _absolute(source) or "", _absolute(target) or "",
-        replace(choice, labels=labels, root=_absolute(choice.root), masks=_absolute(choice.masks)),
+        _absolute(source) or "", _absolute(target) or "", absolute(choice),
         replace(job.options, resume=False, overwrite=False, workers=1), job.plan.shards,
         digest(job),
     )  # fmt: skip
+
+
+def absolute(choice: Choice) -> Choice:
+    """The same for a process with another working directory."""
+    labels = _absolute(choice.labels) if choice.labelled else choice.labels
+    return replace(
+        choice, labels=labels, root=_absolute(choice.root), masks=_absolute(choice.masks)
+    )
 
 
 def _absolute(path: str | None) -> str | None:
@@ -106,16 +118,8 @@ def opened(recipe: Recipe) -> Job:
     return _opened(recipe.text())
 
 
-_opening = threading.Lock()
-
-
+@once
 def _opened(text: str) -> Job:
-    with _opening:  # several threads that begin at once
-        return _job(text)
-
-
-@lru_cache(maxsize=1)
-def _job(text: str) -> Job:
     recipe = parse_recipe(text)
     job = preparing.prepare(recipe.source, recipe.target, recipe.options, recipe.choice)
     if job.plan.shards != recipe.units or digest(job) != recipe.job:

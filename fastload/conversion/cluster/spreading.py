@@ -5,38 +5,23 @@ run.
 import contextlib
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+import numpy as np
+
 from fastload.conversion import parts, store_units
-from fastload.conversion.cluster import drop, leases
-from fastload.conversion.cluster.driver import Driver, planned
-from fastload.conversion.cluster.fleet import Fleet
-from fastload.conversion.cluster.leases import Leases
+from fastload.conversion.cluster import drop
+from fastload.conversion.cluster.on import On
 from fastload.conversion.cluster.recipe import Recipe, digest, hold_of, recipe_of
-from fastload.conversion.cluster.report import Say, Spread, silent
-from fastload.conversion.parts import Written
+from fastload.conversion.cluster.report import Spread
+from fastload.conversion.parts import Bad, Written
 from fastload.conversion.parts_writer import Job, Noted, fails
 from fastload.conversion.store_target import OWNER, StoreHold
 from fastload.conversion.target import Hold
 from fastload.conversion.workers import Advance
 from fastload.files.below import Folder
 from fastload.spec import Json
-
-
-@dataclass
-class On:
-    """What runs the units of a conversion.
-
-    say: is told what becomes of workers, one line each; lease: s for which a worker may show no
-    progress. spread: afterwards, who did what.
-    """
-
-    fleet: Fleet
-    say: Say = silent
-    lease: float = leases.LEASE
-    slow: float = leases.SLOW
-    spread: Spread | None = None
 
 
 class Place(NamedTuple):
@@ -67,6 +52,44 @@ def placed(job: Job, hold: Hold) -> Iterator[tuple[Recipe, Place]]:
         yield replace(recipe, drop=path), Place(hold, folder)
 
 
+@dataclass
+class Made:
+    """The `Results` of a conversion: parts, which are noted.
+
+    failing: a sample is bad, and that is an error.
+    """
+
+    job: Job
+    place: Place
+    note: Noted
+    failing: bool = False
+    parts: dict[int, Written] = field(default_factory=dict)
+
+    @property
+    def where(self) -> str:
+        return self.job.where
+
+    @property
+    def write(self) -> bool:
+        return not self.failing
+
+    def take(self, number: int, said: Json, worker: str) -> bool:
+        whole = said.get("whole")
+        part = self.place.take(number, said) if whole else parts.unpack(said, "")
+        part = planned(self.job, number, part) if part else None
+        if part is None:
+            return False
+        if fails(self.job, part.bad):
+            self.failing = True
+        elif whole:
+            self.note.made(number, part, worker)
+        self.parts[number] = part
+        return True
+
+    def name(self, sample: int) -> str:
+        return self.job.reader.name(sample)
+
+
 def spread_parts(
     job: Job, note: Noted, done: dict[int, Written], advance: Advance, on: On
 ) -> list[Written]:
@@ -81,16 +104,14 @@ def spread_parts(
     made: dict[int, Written] = {}
     if left:
         with placed(job, note.hold) as (recipe, place):
-            driver = Driver(
-                job, on.fleet, recipe, place.take, note.made, advance, on.say,
-                Leases(left, on.lease, on.slow), on.spread,
-            )  # fmt: skip
-            driver.failing = fails(job, [bad for part in done.values() for bad in part.bad])
+            results = Made(job, place, note)
+            results.failing = fails(job, [bad for part in done.values() for bad in part.bad])
             try:
-                made = driver.run(len(left))
+                on.run(recipe.work(), left, results, advance)
             except BaseException:
                 note.hold.strange = note.hold.keep  # what was noted stays, for --resume
                 raise
+            made = results.parts
     everything = {**done, **made}
     return [everything[number] for number in range(job.plan.shards)]
 
@@ -131,3 +152,22 @@ def taken_from(job: Job, place: Place, number: int, said: Json) -> Written | Non
     except (LookupError, TypeError, ValueError, AttributeError):
         return None
     return planned(job, number, part) if part else None
+
+
+def planned(job: Job, number: int, part: Written) -> Written | None:
+    """The part, with bad samples called as this process calls them; None: it holds other samples
+    than planned.
+    """
+    bad = [each.sample for each in part.bad if not each.mended]
+    if not np.array_equal(
+        np.sort(np.concatenate([part.samples, np.array(bad, np.int64)])),
+        np.sort(job.plan.samples(number)),
+    ):
+        return None
+    return replace(
+        part,
+        bad=tuple(
+            Bad(each.sample, job.reader.name(each.sample), each.reason, each.mended)
+            for each in part.bad
+        ),
+    )

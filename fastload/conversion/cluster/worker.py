@@ -16,10 +16,10 @@ from typing import IO
 
 from fastload.conversion.cluster import fleet
 from fastload.conversion.cluster.fleet import Order
-from fastload.conversion.cluster.recipe import Recipe, opened, parse_recipe
-from fastload.conversion.cluster.unit import unit
+from fastload.conversion.cluster.work import Telling, Work
+from fastload.conversion.cluster.works import KINDS
 from fastload.conversion.workers import Stop, StoppedError
-from fastload.errors import FastloadError, StoreError
+from fastload.errors import FastloadError, StoreError, UsageError
 from fastload.spec import Json
 
 SIGN = 0.5  # s between two signs of progress
@@ -49,28 +49,35 @@ class Signs:
             self.flush(sample=sample)
 
 
-def made(recipe: Recipe, order: Order, tell: Callable[[Json], None], stop: Stop) -> Json:
+def opened(work: Work) -> None:
+    """Whatever takes long, and is no part of a unit. Raises FastloadError, OSError."""
+    KINDS[work.kind].opened(work.text)
+
+
+def made(work: Work, order: Order, tell: Callable[[Json], None], stop: Stop) -> Json:
     """A unit, or what became of it, as an event. tell: is given signs of progress."""
     signs = Signs(tell, careful=order.careful)
     try:
-        said = unit(
-            recipe, order.number, write=order.write, advance=signs.advance, stop=stop,
-            ask=signs.ask,
-        )  # fmt: skip
+        telling = Telling(signs.advance, stop, signs.ask)
+        said = KINDS[work.kind].make(work.text, order, telling)
     except StoppedError:
         return {"kind": fleet.READY}
     except FastloadError as error:
-        return failed(error, typed=not isinstance(error, StoreError))
+        typed = not isinstance(error, StoreError)
+        return failed(error, typed=typed, usage=isinstance(error, UsageError))
     except Exception as error:  # noqa: BLE001  of this machine: its disk, its memory
         return failed(error, typed=False)
     signs.flush()
     return {"kind": fleet.MADE, **said}
 
 
-def failed(error: Exception, *, typed: bool) -> Json:
-    """What a worker says of an error. typed: whether others would fail as well."""
-    text = str(error) or type(error).__name__
-    return {"kind": fleet.FAILED, "error": " ".join(text.split()), "typed": typed}
+def failed(error: Exception, *, typed: bool, usage: bool = False) -> Json:
+    """What a worker says of an error.
+
+    typed: whether others would fail as well; usage: it is a UsageError.
+    """
+    text = " ".join((str(error) or type(error).__name__).split())
+    return {"kind": fleet.FAILED, "error": text, "typed": typed, "usage": usage}
 
 
 class Worker:
@@ -85,15 +92,15 @@ class Worker:
     def run(self) -> None:
         """Until the other end is closed."""
         threading.Thread(target=self._listen, daemon=True).start()
-        recipe = parse_recipe(self.orders.get()["recipe"])
+        work = Work(*self.orders.get()["work"])
         try:
-            opened(recipe)  # which may take minutes, and is no part of a unit
+            opened(work)
         except (FastloadError, OSError) as error:
             self.say(failed(error, typed=not isinstance(error, StoreError)))
         self.say({"kind": fleet.READY})
         while True:
             order = Order(**self.orders.get()["make"])
-            self.say({"number": order.number, **made(recipe, order, self._sign, self.stop)})
+            self.say({"number": order.number, **made(work, order, self._sign, self.stop)})
 
     def _sign(self, said: Json) -> None:
         self.say({"kind": fleet.SIGN, "number": self.number, **said})

@@ -14,7 +14,7 @@ import numpy as np
 
 from fastload import _native
 from fastload.conversion.samples import BadSampleError
-from fastload.files.names import Suffix
+from fastload.files.names import Suffix, readable
 from fastload.spec import Longs
 from fastload.system import limits
 
@@ -247,6 +247,12 @@ def told(remedy: str) -> Iterator[None]:
         if error.errno in FATAL:
             raise
         raise BadSampleError(f"cannot be read ({error.strerror or error}); {remedy}") from error
+
+
+def samples_stamp(reader: Reader) -> int:
+    """Another number where any of its facts differs."""
+    keys = stamp_of(list(map(readable, reader.keys)), list(map(readable, reader.classes)))
+    return stamp_of([keys, reader.stamp, len(reader)], reader.sizes, reader.labels)
 
 
 def stamp_of(*parts: object) -> int:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fastload.conversion import job, preparing, readers, seek_writer, subsets, workers
-from fastload.conversion.cluster.spreading import On
+from fastload.conversion.cluster.on import On
 from fastload.conversion.interrupts import Committing, delayed
 from fastload.conversion.job import ConversionSummary
 from fastload.conversion.options import Options
@@ -141,7 +141,7 @@ def look(
     found = fresh.fresh(reader, fresh.has(index, deleted, keys))
     if not len(found.reader):
         return Looked(index, rows, found, None)
-    prepared = preparing.prepare_reader(found.reader, place.stage, _like(index, options))
+    prepared = preparing.prepare_reader(found.reader, place.stage, _like(place, index, options))
     if isinstance(source, str) and place.lacking:
         chosen = replace(choice, lacking=place.lacking, renewed=tuple(sorted(keys)))
         prepared = replace(prepared, origin=Origin(source, place.stage, chosen))
@@ -193,15 +193,27 @@ def _changed(place: Place, change: Change, committing: Committing) -> tuple[Inde
     return place.index(), said[-1].number
 
 
-def _like(index: Index, options: Options) -> Options:
-    """The data set decides whether there are seek indexes; a whole stage that was left is used or
-    replaced.
-    """
-    step = seek_writer.STEP if options.seek_step is None else options.seek_step
+def _like(place: Place, index: Index, options: Options) -> Options:
+    """A whole stage that was left is used or replaced."""
     return replace(
-        options, seek_step=step if index.sidecars else None, overwrite=True, scratch=None,
+        options, seek_step=_step(place, index, options.seek_step), overwrite=True, scratch=None,
         storage_options=None, deadline=None,
     )  # fmt: skip
+
+
+def _step(place: Place, index: Index, given: int | None) -> int | None:
+    """The data set decides whether there are seek indexes, or coefficient layers. Raises UsageError
+    where the other kind was asked for.
+    """
+    there = place.seek_step(index)
+    if there in (None, seek_writer.COEFFICIENTS) or given in (None, seek_writer.STEP):
+        return there
+    if given == seek_writer.COEFFICIENTS:
+        raise UsageError(
+            f"append: {place.where} has seek indexes (got --layer coefficients); leave --layer "
+            f"out, or run fastload index {place.where} --layer coefficients first"
+        )
+    return given
 
 
 def _made(prepared: Job, meter: Meter, on: On | None) -> tuple[ConversionSummary | None, list[Bad]]:

@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator, Sequence
 
 from fastload import _native
-from fastload.conversion import commits, subsets, target
+from fastload.conversion import commits, mending, subsets, target
 from fastload.conversion.parts import Bad
 from fastload.conversion.versions import changing, left_out
 from fastload.conversion.versions.changing import Change, Next
@@ -44,6 +44,9 @@ class LocalPlace:
 
     def index(self) -> Index:
         return subsets.open_index(self.where)
+
+    def seek_step(self, index: Index) -> int | None:
+        return mending.steps(index)[0] if index.sidecars else None
 
     def versions(self, index: Index) -> tuple[Version, ...]:
         return shard_versions.of(self.where, len(index), index.checksum)

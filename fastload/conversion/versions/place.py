@@ -32,6 +32,11 @@ class Place(Protocol):
     def index(self) -> Index:
         """The newest. Raises SourceError."""
 
+    def seek_step(self, index: Index) -> int | None:
+        """The step of its seek indexes, or what stands for coefficient layers; None: there are
+        none. Raises StoreError.
+        """
+
     def versions(self, index: Index) -> tuple[Version, ...]:
         """Up to this index. Raises SourceError."""
 

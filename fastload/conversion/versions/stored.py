@@ -12,6 +12,7 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 
 from fastload import _native
+from fastload.conversion import seek_writer
 from fastload.conversion.options import Options
 from fastload.conversion.parts import Bad
 from fastload.conversion.store_prefix import Prefix
@@ -22,7 +23,7 @@ from fastload.files import cache
 from fastload.remote.access import Settings
 from fastload.remote.stores import DEADLINE, Store
 from fastload.remote.urls import parse
-from fastload.sources import arrow, remote, shard_versions, sums
+from fastload.sources import arrow, remote, seek, shard_versions, sums
 from fastload.sources.remote import RemoteShards
 from fastload.sources.shard_index import BAD, INDEX, SUM, Index
 from fastload.sources.shard_versions import HISTORY, Version
@@ -107,6 +108,13 @@ class StoredPlace:
             raise SourceError(f"{self.where}: is no converted data set; run fastload convert first")
         self._source = found
         return found.index
+
+    def seek_step(self, index: Index) -> int | None:
+        if not index.sidecars:
+            return None
+        head = self.store.get(index.sidecars[0].name, (0, seek.HEADER.size)).data
+        step = seek_writer.step_in(bytes(head))
+        return seek_writer.STEP if step is None else step
 
     def versions(self, index: Index) -> tuple[Version, ...]:
         assert self._source is not None

@@ -1,0 +1,1 @@
+"""Verbs beside convert whose units other processes make: verify, index, repair and filter."""
