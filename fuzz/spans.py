@@ -21,8 +21,9 @@ from fastload import _native
 from fastload.errors import FastloadError, SampleError, SourceError
 from fastload.files import cache
 from fastload.sources import fields, open_source, row_file, span_index, tf_records
-from fastload.sources.base import Source, read
+from fastload.sources.base import read
 from fastload.sources.fields import Field
+from fuzz.places import inside
 from tests.conftest import encoded, textured
 from tests.sources import litdata_files, lmdb_files, parquet_files, tfrecord_files
 from tests.sources.litdata_files import LEAF, of_dict
@@ -43,18 +44,6 @@ def caption(number: int) -> bytes:
 
 def tall() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
-
-def inside(source: Source, place: tuple[object, ...], what: str) -> None:
-    """All spans lie in the files, or are packed ones behind them."""
-    file, offset, size = (np.asarray(each) for each in place)
-    sizes = np.array([os.path.getsize(path) for path in source.paths], np.int64)
-    packed = source.files.packed
-    if (packed[:, 3:5].sum(1) > sizes[packed[:, 0]]).any():
-        raise AssertionError(f"{what} packed outside of the files")
-    np.add.at(sizes, packed[:, 0], packed[:, 2])
-    if ((offset < 0) | (size < 0) | (offset + size > sizes[file])).any():
-        raise AssertionError(f"{what} outside of the files")
 
 
 def one_line(error: FastloadError, folder: Path) -> None:

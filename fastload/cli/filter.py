@@ -31,23 +31,14 @@ def filter(
     json_to: JsonTo = None,
 ) -> None:
     """Make a data set of the samples that meet a condition. The shards are linked, not copied."""
-    import numpy as np
-
     # Here, so that `fastload --help` loads no torch
-    from fastload.conversion import subset_columns, subsets
-    from fastload.conversion import where as conditions
+    from fastload.conversion import filtering
     from fastload.conversion.interrupts import absorbed
 
     if where is None and not unique:
         raise UsageError("filter: nothing says which samples stay; give --where or --unique")
     with interruptible(AS_IT_WAS):
-        index = subsets.open_index(source)
-        every = np.arange(len(index), dtype=np.int64)
-        rows = every if where is None else conditions.rows(index, where)
-        done = subsets.write(
-            target,
-            [subset_columns.Part(index, subsets.unique(index, rows) if unique else rows)],
-            overwrite=overwrite,
-            committing=absorbed,
+        done = filtering.run(
+            source, target, where, unique=unique, overwrite=overwrite, committing=absorbed
         )
     say("filtered", [done], json_to)
