@@ -55,10 +55,11 @@ class Doubles:
             if self._count[number] >= CHUNK:
                 self._write(number)
 
-    def _part(self, checksums: NDArray[np.uint64], sizes: NDArray[np.uint64]) -> NDArray[np.int64]:
+    def _part(self, checksums: NDArray[np.uint64], sizes: NDArray[np.uint64]) -> Longs:
         one, other = map(np.uint64, self._keys)
         high = ((checksums + sizes * one) * other) >> np.uint64(32)
-        return ((high * np.uint64(self.parts)) >> np.uint64(32)).astype(np.int64)
+        part: Longs = ((high * np.uint64(self.parts)) >> np.uint64(32)).astype(np.int64)
+        return part
 
     def _write(self, number: int) -> None:
         """Whole chunks; what is left waits on."""

@@ -63,7 +63,8 @@ std::vector<PackedFiles> packed_of(const PackedPairs& pairs, int64_t files) {
 
 PackedPairs packed_pairs(const PyFiles& self) {
   PackedPairs out;
-  for (const PackedFiles& each : self.files->packed()) out.emplace_back(each.first, PyPacked{each.index});
+  for (const PackedFiles& each : self.files->packed())
+    out.emplace_back(each.first, PyPacked{each.index});
   return out;
 }
 
@@ -148,8 +149,7 @@ void bind_files(nb::module_& m) {
   nb::class_<PyFiles>(m, "Files", nb::is_final())
       .def(
           "__init__",
-          [](PyFiles* self, std::vector<FsPath> paths, bool keep_open,
-             const PackedPairs& packed) {
+          [](PyFiles* self, std::vector<FsPath> paths, bool keep_open, const PackedPairs& packed) {
             const auto count = static_cast<int64_t>(paths.size());
             new (self) PyFiles{std::make_shared<const Files>(to_bytes(std::move(paths)), keep_open,
                                                              packed_of(packed, count))};

@@ -95,9 +95,9 @@ void Files::fill(int fd, const Location& location, int64_t size, uint8_t* out) c
 }
 
 Files::Part Files::packed_at(const Location& location) const {
-  const auto behind = std::upper_bound(
-      packed_.begin(), packed_.end(), location.file,
-      [](int64_t file, const PackedFiles& each) { return file < each.first; });
+  const auto behind =
+      std::upper_bound(packed_.begin(), packed_.end(), location.file,
+                       [](int64_t file, const PackedFiles& each) { return file < each.first; });
   Part part{};
   if (behind != packed_.begin()) {
     const PackedFiles& its = *(behind - 1);

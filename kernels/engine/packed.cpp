@@ -79,7 +79,9 @@ PackedIndex::PackedIndex(std::string where, int file, std::vector<Part> parts)
 
 PackedIndex::~PackedIndex() { os::close(file_); }
 
-void PackedIndex::fail(int code, const std::string& why) const { throw FileError(code, where_, why); }
+void PackedIndex::fail(int code, const std::string& why) const {
+  throw FileError(code, where_, why);
+}
 
 bool PackedIndex::find(int64_t part, int64_t offset, Packed& out) const {
   if (part < 0 || part >= parts() || (offset & kPackedBit) == 0) return false;
