@@ -82,6 +82,11 @@ def _part(chosen: Chosen, where: str, path: str, opened: IO[bytes], _: int) -> P
         raise SourceError(
             f"{path}: column {chosen.image} is in lists (want one image a row); {ASK}"
         )
+    if metadata.num_rows > parquet_spans.ROWS:
+        raise SourceError(
+            f"{path}: has {metadata.num_rows} rows (want at most {parquet_spans.ROWS}); write "
+            "several files"
+        )
     rows, first = [np.zeros((0, parquet_scan.COLUMNS), np.int64)], 0
     for group in range(metadata.num_row_groups):
         try:

@@ -17,7 +17,7 @@ from fastload.errors import SourceError
 from fastload.sources import Concat, kept_rows, open_source, read, row_file, span_index
 from fastload.sources.parquet_spans import check, index_of, part_of, places
 from fastload.sources.span_index import Stamp
-from tests.sources.format_helpers import encoded_of
+from tests.sources.format_helpers import COUNT, encoded_of, refused
 from tests.sources.parquet_files import packed, plain, random_values, write
 
 BIT, IN = 1 << 62, 31  # of an offset of a packed image: the mark, and bits of the byte inside
@@ -178,12 +178,14 @@ def test_what_was_kept_and_cannot_be(tmp_path, change, at_open):
     assert encoded_of(open_source(path)) == want
 
 
-def test_the_tables_of_a_file_of_too_many_rows(monkeypatch):
+def test_a_file_of_too_many_rows(tmp_path, monkeypatch):
     spans = kept("", ("/a", part([[60, 9, 3, 100]] * 3, 100)))
     check(spans)
     monkeypatch.setattr("fastload.sources.parquet_spans.ROWS", 2)
     with pytest.raises(SourceError, match="a packed image that cannot be"):
         check(spans)
+    path = write(tmp_path / "a.parquet")
+    assert refused(path) == f"{path}: has {COUNT} rows (want at most 2); write several files"
 
 
 def test_memory_does_not_grow_with_the_images(monkeypatch, tmp_path):
