@@ -27,6 +27,7 @@ from fastload.sources.extras import COLUMN
 from fastload.sources.shard_index import INDEX, METADATA, REMEDY, Said, arrow_schema
 from fastload.sources.shards import ShardSource
 from fastload.sources.span_index import Stamp
+from fastload.sources.staging import local_only
 from fastload.spec import Longs
 
 Bits = NDArray[np.uint8]
@@ -46,7 +47,7 @@ def run(
 
     Raises SourceError, UsageError and ConversionError.
     """
-    subsets.local_only(into)
+    local_only(into)
     rows = _Rows(subsets.open_shards(source))
     kept = _kept(rows, condition, unique=unique)
     with ExitStack() as at_the_end, _prepared(rows, kept, into, overwrite=overwrite) as ready:
