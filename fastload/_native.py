@@ -220,10 +220,10 @@ class Xxh3:
 
 
 class Files:
-    packed = np.zeros((0, 6), np.int64)  # parquet_page, which finds them, is not here
+    packed = ()  # parquet_page, which finds them, is not here
     place = staticmethod(lambda *place: place[1:])
 
-    def __init__(self, paths: Sequence[str], keep_open: bool, packed: object = None) -> None:
+    def __init__(self, paths: Sequence[str], keep_open: bool, packed: object = ()) -> None:
         self._paths = [os.fsdecode(path) for path in paths]
 
     def __len__(self) -> int:

@@ -463,20 +463,38 @@ class DeviceDecode:
         """
 
 @final
+class PackedIndex:
+    """Where packed samples of some files lie: a file of rows (sources/row_file.py) with the columns
+    of sources/span_index.py, a part for each file. A sample is read by the offset
+    `1 << 62 | row << 31 | byte`, with its row in its file and the first byte inside of the sample.
+
+    where: the index's path, for messages; file: its descriptor, of which a copy is kept.
+    parts: int64 [parts, 7]: rows, place of the first block, widths of the columns. Raises
+        ValueError for others, OSError.
+    """
+
+    def __init__(self, where: str, file: int, parts: NDArray[np.int64]) -> None: ...
+
+def snappy_unpack(elements: Any, skip: int, size: int) -> bytes:
+    """So many of the bytes that Snappy's elements unpack to, after the first `skip`.
+
+    Raises ValueError for damaged ones.
+    """
+
+@final
 class Files:
     """Files that samples live in.
 
     keep_open: descriptors are kept (few large files), else opened per read (many small ones).
-    packed: int64 [K, 6], samples that Snappy has packed inside of the files, by file and `at`:
-        file; at, the offset by which they are read, behind the end of that file; size; start and
-        length of the elements in the file; skip, bytes that these unpack to before the sample's.
+    packed: of samples that Snappy has packed inside of the files, indexes, each with the number of
+        its first file; by that.
     """
 
     def __init__(
-        self, paths: Sequence[str], keep_open: bool, packed: NDArray[np.int64] | None = None
+        self, paths: Sequence[str], keep_open: bool, packed: Sequence[tuple[int, PackedIndex]] = ()
     ) -> None: ...
     @property
-    def packed(self) -> NDArray[np.int64]: ...
+    def packed(self) -> list[tuple[int, PackedIndex]]: ...
     def place(self, file: int, offset: int, size: int) -> tuple[int, int]:
         """Offset and size in the file of what is read for such a sample. Raises OSError."""
     def __len__(self) -> int: ...

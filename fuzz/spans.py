@@ -21,8 +21,9 @@ from fastload import _native
 from fastload.errors import FastloadError, SampleError, SourceError
 from fastload.files import cache
 from fastload.sources import fields, open_source, row_file, span_index, tf_records
-from fastload.sources.base import Source, read
+from fastload.sources.base import read
 from fastload.sources.fields import Field
+from fuzz.places import as_the_engine_reads, inside
 from tests.conftest import encoded, textured
 from tests.sources import litdata_files, lmdb_files, parquet_files, tfrecord_files
 from tests.sources.litdata_files import LEAF, of_dict
@@ -43,18 +44,6 @@ def caption(number: int) -> bytes:
 
 def tall() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-
-
-def inside(source: Source, place: tuple[object, ...], what: str) -> None:
-    """All spans lie in the files, or are packed ones behind them."""
-    file, offset, size = (np.asarray(each) for each in place)
-    sizes = np.array([os.path.getsize(path) for path in source.paths], np.int64)
-    packed = source.files.packed
-    if (packed[:, 3:5].sum(1) > sizes[packed[:, 0]]).any():
-        raise AssertionError(f"{what} packed outside of the files")
-    np.add.at(sizes, packed[:, 0], packed[:, 2])
-    if ((offset < 0) | (size < 0) | (offset + size > sizes[file])).any():
-        raise AssertionError(f"{what} outside of the files")
 
 
 def one_line(error: FastloadError, folder: Path) -> None:
@@ -250,9 +239,8 @@ def run_parquet(folder: Path, data: bytes) -> None:
 
 def kept_seeds(folder: Path) -> list[bytes]:
     columns = (np.array([5, 9]), np.array([4, 3]), np.array([0, 1]))
-    part = span_index.Part(
-        *columns, b"a\nb", ("x", "y"), "said", "asked", span_index.Stamp(20, 1, 1)
-    )
+    stamp, packed = span_index.Stamp(20, 1, 1), (np.array([0, 2]), np.array([0, 70]))
+    part = span_index.Part(*columns, b"a\nb", ("x", "y"), "said", "asked", stamp, *packed)
     with cache.nowhere():
         keeping = span_index.Keeping("x.index")
     keeping.add(0, "/a", part)
@@ -278,11 +266,12 @@ def run_kept(folder: Path, data: bytes) -> None:
     if spans is not None and len(spans) > 0:
         some = np.arange(min(len(spans), FEW))
         with contextlib.suppress(SourceError, UnicodeDecodeError):
-            part, (offset, sizes, _) = spans.at(some)
+            part, (offset, sizes, *_) = spans.at(some)
             limit = spans.stamps()[part, 0]
             if ((sizes != 0) & ((offset < 0) | (offset + sizes > limit))).any():
                 raise AssertionError("an image outside of its file")
             spans.name(0)
+        as_the_engine_reads(spans)
     if tall() - before > MOST_MEMORY:
         raise AssertionError(f"took {tall() - before} KiB")
 

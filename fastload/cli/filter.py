@@ -34,11 +34,8 @@ def filter(
     json_to: JsonTo = None,
 ) -> None:
     """Make a data set of the samples that meet a condition. The shards are linked, not copied."""
-    import numpy as np
-
     # Here, so that `fastload --help` loads no torch
-    from fastload.conversion import subset_columns, subsets
-    from fastload.conversion import where as conditions
+    from fastload.conversion import filtering, subsets
     from fastload.conversion.interrupts import absorbed
     from fastload.conversion.spread import filter as spread
 
@@ -46,17 +43,9 @@ def filter(
     if where is None and not unique:
         raise UsageError("filter: nothing says which samples stay; give --where or --unique")
     with interruptible(AS_IT_WAS):
-        index = subsets.open_index(source)
-        every = np.arange(len(index), dtype=np.int64)
-        if where is None:
-            rows = every
-        else:
-            rows = spread.rows(index, where, by) if by else conditions.rows(index, where)
-        done = subsets.write(
-            target,
-            [subset_columns.Part(index, subsets.unique(index, rows) if unique else rows)],
-            overwrite=overwrite,
-            committing=absorbed,
+        condition = spread.rows(subsets.open_index(source), where, by) if by and where else where
+        done = filtering.run(
+            source, target, condition, unique=unique, overwrite=overwrite, committing=absorbed
         )
     say("filtered", [done], json_to)
     convert_on.emit_workers(by.spread if by else None, json_to)

@@ -13,6 +13,7 @@ from collections.abc import Container, Sequence
 
 from fastload import _native
 from fastload.conversion import journal
+from fastload.conversion.index_file import Staged
 from fastload.files.below import PLAIN, PRIVATE, DirEntry, Folder
 from fastload.files.names import Inner
 from fastload.sources import sums
@@ -90,7 +91,7 @@ def replace_index(
 def commit(
     folder: Folder,
     parts: Sequence[tuple[str, str]],
-    index: memoryview,
+    index: memoryview | Staged,
     bad: bytes,
     *,
     linked: bool = False,
@@ -102,12 +103,15 @@ def commit(
     """
     written = [
         (Inner(TEMPORARY + name), Inner(name), content)
-        for name, content in ((SUM, sums.text(index)), (BAD, bad))
+        for name, content in ((SUM, sums_of(index)), (BAD, bad))
         if content
     ]
     for temporary, _, content in written:
         folder.replace(temporary, content, PRIVATE, prefix=TEMPORARY)
-    folder.replace(UNFINISHED, index, PRIVATE, prefix=TEMPORARY)
+    if isinstance(index, Staged):
+        folder.rename(index.name, UNFINISHED)
+    else:
+        folder.replace(UNFINISHED, index, PRIVATE, prefix=TEMPORARY)
     remove_old(folder)
     put = folder.rename if linked else folder.put
     for first, final in parts:
@@ -125,6 +129,11 @@ def commit(
         raise
     with contextlib.suppress(OSError):  # the data set is whole; the next conversion removes it
         folder.remove(JOURNAL)
+
+
+def sums_of(index: memoryview | Staged) -> bytes:
+    """The file with its checksums."""
+    return index.sums if isinstance(index, Staged) else sums.text(index)
 
 
 def uncommit(folder: Folder) -> None:

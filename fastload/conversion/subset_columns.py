@@ -44,19 +44,26 @@ def new_files(parts: Sequence[Part]) -> NewFiles:
     indexed = all(part.index.sidecars and not any(part.index.sidecar_problems()) for part in parts)
     for index, rows in map(_pair, parts):
         used = np.unique(index.columns["shard"][rows])
-        numbers = np.full(len(index.shards), -1, np.int64)
-        for shard in used.tolist():
-            numbers[shard] = len(new.shards)
-            for files, into in (
-                (index.shards, new.shards),
-                (index.sidecars if indexed else (), new.sidecars),
-            ):
-                if files:
-                    name = f"shard-{numbers[shard]:06d}{os.path.splitext(files[shard].name)[1]}"
-                    new.links.append((os.path.join(index.where, files[shard].name), name))
-                    into.append(files[shard]._replace(name=name))
-        new.numbers.append(numbers)
+        sidecars = index.sidecars if indexed else ()
+        new.numbers.append(renumbered(new, index.where, index.shards, sidecars, used))
     return new
+
+
+def renumbered(
+    new: NewFiles, where: str, shards: Sequence[Shard], sidecars: Sequence[Shard], used: Longs
+) -> Longs:
+    """Put these shards of a data set, and their sidecars, behind those that are in `new`; the new
+    number of each shard, or -1.
+    """
+    numbers = np.full(len(shards), -1, np.int64)
+    for shard in used.tolist():
+        numbers[shard] = len(new.shards)
+        for files, into in ((shards, new.shards), (sidecars, new.sidecars)):
+            if files:
+                name = f"shard-{numbers[shard]:06d}{os.path.splitext(files[shard].name)[1]}"
+                new.links.append((os.path.join(where, files[shard].name), name))
+                into.append(files[shard]._replace(name=name))
+    return numbers
 
 
 def columns(pa: ModuleType, where: str, parts: Sequence[Part], files: NewFiles) -> Json:

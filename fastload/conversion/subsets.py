@@ -16,9 +16,10 @@ import numpy as np
 
 from fastload import rng
 from fastload.conversion import commits, index_writer, target
+from fastload.conversion.index_file import Staged
 from fastload.conversion.index_writer import Extras
 from fastload.conversion.interrupts import Committing, delayed
-from fastload.conversion.subset_columns import Part, columns, new_files, transcoded
+from fastload.conversion.subset_columns import NewFiles, Part, columns, new_files, transcoded
 from fastload.errors import ConversionError, SourceError, UsageError
 from fastload.files import below, formats
 from fastload.files.below import Folder
@@ -45,14 +46,20 @@ class SubsetSummary(NamedTuple):
     copied: int  # bytes that could not be linked
 
 
-def open_index(where: str) -> Index:
-    """The index of converted shards. Raises SourceError."""
+def open_shards(where: str) -> ShardSource:
+    """Converted shards. Raises SourceError."""
     source = open_source(local_only(where))
     if not isinstance(source, ShardSource):
         raise SourceError(
             f"{where}: is no converted data set (got {formats.seen_at(where)}); run fastload "
             "convert first"
         )
+    return source
+
+
+def open_index(where: str) -> Index:
+    """Their index, in memory. Raises SourceError."""
+    source = open_shards(where)
     check_keys(
         where, [key for batch in source.index.batches for key in batch.column("key").to_pylist()]
     )
@@ -78,13 +85,6 @@ def merged_classes(indexes: Sequence[Index]) -> tuple[str, ...]:
                 "convert the sources together"
             )
     return longest
-
-
-def unique(index: Index, rows: Longs) -> Longs:
-    """Those of the rows, which go up, whose image no earlier one has, by its size and XXH3-64."""
-    checksums = index.columns["checksum"][rows].view(np.int64)
-    pairs = np.stack([checksums, index.columns["size"][rows]], axis=1)
-    return rows[np.sort(np.unique(pairs, axis=0, return_index=True)[1])]
 
 
 def drawn(
@@ -153,7 +153,7 @@ def write_all(
             for where, parts in wanted
         ]
         at_the_end.enter_context(committing())
-        done: list[_Ready] = []
+        done: list[Ready] = []
         try:
             for each in ready:
                 commits.commit(each.folder, each.files, each.content, b"", linked=True)
@@ -165,19 +165,19 @@ def write_all(
     return [each.summary for each in ready]
 
 
-class _Ready(NamedTuple):
+class Ready(NamedTuple):
     """A data set of which only the commit is left. files: temporary name, final name."""
 
     folder: Folder
     files: Sequence[tuple[str, str]]
-    content: memoryview  # of the index
+    content: memoryview | Staged  # of the index
     summary: SubsetSummary
 
 
 @contextmanager
 def _prepared(
     where: str, parts: Sequence[Part], *, overwrite: bool, inside: bool
-) -> Iterator[_Ready]:
+) -> Iterator[Ready]:
     """The target is held meanwhile; what is not committed then is removed."""
     classes = merged_classes([part.index for part in parts])
     parts = [part for part in parts if len(part.rows)]
@@ -190,21 +190,30 @@ def _prepared(
     files = new_files(parts)
     arrays = columns(pa, where, parts, files)
     count = len(arrays["size"])
-    needed, copied = sum(len(part.rows) for part in parts) * INDEX_ROW, 0
+    needed = sum(len(part.rows) for part in parts) * INDEX_ROW
     with target.being_written(
         target.Hold(where, inside=inside), needed, overwrite=overwrite
     ) as hold:
-        pairs = []
-        for source, name in files.links:
-            temporary = below.temporary(name.removeprefix("shard-"), TEMPORARY)
-            copied += link(source, hold.into, temporary)
-            pairs.append((temporary, name))
+        pairs, copied = linked(files, hold.into)
         text = index_writer.metadata(
             count, classes, files.shards, Extras(files.sidecars, transcoded(parts))
         )
         index = index_writer.encode(pa, arrays, text)
         summary = SubsetSummary(where, count, len(classes), len(files.shards), copied)
-        yield _Ready(hold.into, pairs, index, summary)
+        yield Ready(hold.into, pairs, index, summary)
+
+
+def linked(files: NewFiles, folder: Folder) -> tuple[list[tuple[Inner, str]], int]:
+    """The files under temporary names, each with its final one, and the bytes that were copied.
+
+    Raises OSError.
+    """
+    pairs, copied = list[tuple[Inner, str]](), 0
+    for source, name in files.links:
+        temporary = below.temporary(name.removeprefix("shard-"), TEMPORARY)
+        copied += link(source, folder, temporary)
+        pairs.append((temporary, name))
+    return pairs, copied
 
 
 def link(source: str, folder: Folder, name: Inner) -> int:

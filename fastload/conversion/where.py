@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fastload.errors import UsageError
 from fastload.sources.arrow import import_arrow
@@ -33,27 +34,29 @@ def rows(index: Index, condition: str) -> np.ndarray[Any, np.dtype[np.int64]]:
 
     Raises UsageError.
     """
-    return np.flatnonzero(holds(index, condition, index.batches)).astype(np.int64)
+    held = mask(index.where, index.classes, index.batches, condition)
+    return np.flatnonzero(held).astype(np.int64)
 
 
-def holds(
-    index: Index, condition: str, batches: Sequence[Any]
-) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """bool [N], of each row in these batches of the index. Raises UsageError."""
-    mask: np.ndarray[Any, np.dtype[np.bool_]] = (
-        _Evaluator(index, condition, batches).answer().to_numpy(zero_copy_only=False)
-    )
-    return mask
+def mask(
+    where: str, classes: Sequence[str], batches: Sequence[Any], condition: str
+) -> NDArray[np.bool_]:
+    """bool [K]: for which of the rows of these record batches it holds. Raises UsageError."""
+    answer = _Evaluator(where, classes, batches, condition).answer()
+    held: NDArray[np.bool_] = answer.to_numpy(zero_copy_only=False)
+    return held
 
 
 class _Evaluator:
-    """A condition over batches of one index."""
+    """A condition over some rows of an index."""
 
-    def __init__(self, index: Index, condition: str, batches: Sequence[Any]) -> None:
-        self.pa = import_arrow(index.where)
+    def __init__(
+        self, where: str, classes: Sequence[str], batches: Sequence[Any], condition: str
+    ) -> None:
+        self.pa = import_arrow(where)
         import pyarrow.compute as pc
 
-        self.pc, self.condition, self.classes = pc, condition, list(index.classes)
+        self.pc, self.condition, self.classes = pc, condition, list(classes)
         self.table = self.pa.Table.from_batches(batches)
 
     def answer(self) -> Any:

@@ -277,6 +277,18 @@ def encode_batches(pa: ModuleType, schema: Any, batches: Iterable[Json]) -> memo
     return memoryview(sink.getvalue())
 
 
+def write_tables(pa: ModuleType, schema: Any, tables: Iterable[Any], file: Any) -> None:
+    """The same of pyarrow's tables of any lengths, to a file that is open for Arrow."""
+    with pa.ipc.new_file(pa.PythonFile(file, mode="w"), schema) as writer:
+        waiting = schema.empty_table()
+        for table in tables:
+            waiting = pa.concat_tables([waiting, table]).combine_chunks()
+            whole = waiting.num_rows // BATCH * BATCH
+            writer.write_table(waiting.slice(0, whole), max_chunksize=BATCH)
+            waiting = waiting.slice(whole)
+        writer.write_table(waiting, max_chunksize=BATCH)
+
+
 def inside(offset: Longs, size: Longs, limit: Longs) -> NDArray[np.bool_]:
     """Which ranges, of at least one byte, lie in files of `limit` bytes."""
     # Subtractions only, on values already known to be in range: nothing can overflow.

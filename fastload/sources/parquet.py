@@ -22,13 +22,14 @@ from fastload.sources import (
     parquet_files,
     parquet_names,
     parquet_scan,
+    parquet_spans,
     span_index,
 )
 from fastload.sources.arrow import PARSE_ERRORS, import_arrow
 from fastload.sources.columns import Numbers
 from fastload.sources.labels import nameless, none
 from fastload.sources.parquet_columns import ASK, TEXT, Chosen
-from fastload.sources.parquet_spans import PackedSource, part_of, places
+from fastload.sources.parquet_spans import PackedSource, part_of
 from fastload.sources.signatures import LONGEST, check_head
 from fastload.sources.span_index import Part, Spans
 from fastload.sources.table_columns import holds_bytes
@@ -55,9 +56,7 @@ def load(where: str, fields: tuple[str, str] | None = None) -> PackedSource:
     found = first_look.parts(where, index, dict.fromkeys(paths, chosen.asked), read, THREADS)
     if not len(found):
         raise SourceError(f"{where}: holds no rows; give other files")
-    spans = places(found)
-    labels, classes = _labels(where, chosen, found)
-    source = PackedSource(where, tuple(paths), *spans[:3], labels, classes, packed=spans.packed)
+    source = parquet_spans.opened(where, paths, found, *_labels(where, chosen, found))
     _check_first(source, chosen)
     return source
 
@@ -82,6 +81,11 @@ def _part(chosen: Chosen, where: str, path: str, opened: IO[bytes], _: int) -> P
     if leaf is None:
         raise SourceError(
             f"{path}: column {chosen.image} is in lists (want one image a row); {ASK}"
+        )
+    if metadata.num_rows > parquet_spans.ROWS:
+        raise SourceError(
+            f"{path}: has {metadata.num_rows} rows (want at most {parquet_spans.ROWS}); write "
+            "several files"
         )
     rows, first = [np.zeros((0, parquet_scan.COLUMNS), np.int64)], 0
     for group in range(metadata.num_row_groups):

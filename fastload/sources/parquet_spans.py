@@ -3,48 +3,46 @@
 The index has of a packed image, as `offset` and `size`, the bytes to be read, and how many bytes of
 what they unpack to come before it (`skip`), and its own (`unpacked`).
 
-To whoever reads it, a packed image lies behind the end of its file: there all packed images of the
-file follow each other, unpacked (kernels/engine/packed.h). So its place is its own, and stays.
+To whoever reads it, a packed image lies at an offset that no file has: a bit, and which row of its
+file it is (kernels/engine/packed.h). The engine looks its place up in the index, block by block, as
+the others' are here. So nothing of an image is in memory, and its offset is its own, and stays.
 """
 
-import os
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
 
 import numpy as np
 
 from fastload import _native
+from fastload.sources.base import Location
+from fastload.sources.columns import Column, Numbers
 from fastload.sources.mapped import SpanSource
-from fastload.sources.span_index import Part, Spans
+from fastload.sources.span_index import COLUMNS, OFFSET, SIZE, Part, Spans
 from fastload.spec import Longs
 from fastload.system import limits
 
 FEW = 256  # files that are kept open
+SKIP, UNPACKED = map(COLUMNS.index, ("skip", "unpacked"))
+PACKED, INSIDE = 1 << 62, 31  # the bit; bits of the byte inside of an image
+ROWS = 1 << 31  # of a file, whose numbers have so many bits
 
 
 @dataclass(frozen=True, eq=False)
 class PackedSource(SpanSource):
-    """Samples of which some are packed.
-
-    Args:
-        packed: int64 [K, 6], as _native.Files takes them.
-    """
-
-    packed: Longs = field(kw_only=True)
+    """Samples of which some are packed."""
 
     @cached_property
     def files(self) -> _native.Files:
-        return _native.Files(self.paths, keep_open=len(self.paths) <= FEW, packed=self.packed)
+        assert self.spans is not None
+        few = len(self.paths) <= FEW
+        packed = [(0, index_of(self.spans))] if has_packed(self.spans) else []
+        return _native.Files(self.paths, keep_open=few, packed=packed)
 
-
-class Places(NamedTuple):
-    """Of the images of all files: int64 [N], and the packed ones [K, 6]."""
-
-    file: Longs
-    offset: Longs
-    size: Longs
-    packed: Longs
+    def locate(self, samples: Longs) -> Location:
+        assert self.spans is not None
+        seek = self.seek.locate(samples) if self.seek else None
+        return Location(self.spans.part_of(samples), *places(self.spans, samples), None, seek)
 
 
 def part_of(rows: Longs, label: Longs, texts: tuple[str, ...] = ()) -> Part:
@@ -55,27 +53,57 @@ def part_of(rows: Longs, label: Longs, texts: tuple[str, ...] = ()) -> Part:
     return Part(start, length, label, texts=texts, skip=skip, unpacked=size)
 
 
-def places(spans: Spans) -> Places:
-    """Of all files. Raises SourceError where the index says what cannot be."""
-    start, length, skip, sizes = (
-        np.asarray(spans.column(name)) for name in ("offset", "size", "skip", "unpacked")
+def opened(
+    where: str, paths: Sequence[str], spans: Spans, labels: Numbers, classes: tuple[str, ...]
+) -> PackedSource:
+    """The images of these files. Raises SourceError where the index says what cannot be."""
+    check(spans)
+    sizes = spans.tables.high[:, (SIZE, UNPACKED)].max(initial=0)
+    offset, size = (
+        Column(len(spans), partial(_place, spans, number), 0, high)
+        for number, high in enumerate(((1 << 63) - 1, int(sizes)))
     )
-    file, packed = np.asarray(spans.parts()), sizes > 0
-    most = limits.PAYLOAD
-    good = (skip >= 0) & (skip <= most) & (sizes >= 0) & (sizes <= most - skip.clip(0, most))
-    if not (good & (~packed | (length > 0))).all():
+    return PackedSource(
+        where, tuple(paths), spans.parts(), offset, size, labels, classes, spans=spans
+    )
+
+
+def check(spans: Spans) -> None:
+    """Raise SourceError for tables that say of packed images what cannot be."""
+    tables, two = spans.tables, (SKIP, UNPACKED)
+    some = tables.rows > 0
+    low, high = tables.low[some][:, two], tables.high[some][:, two]
+    if (low < 0).any() or (high > limits.PAYLOAD).any() or (tables.rows > ROWS).any():
         raise spans.damaged(0, "a packed image that cannot be")
-    # The files' packed images follow each other, from the end of each on
-    sums = np.cumsum([0, *sizes.tolist()], dtype=np.int64)
-    begins = sums[:-1] - sums[spans.starts[file]]
-    at = begins + spans.stamps()[file, 0]
-    rows = np.stack([file, at, sizes, start, length, skip], 1)[packed]
-    return Places(
-        file,
-        np.where(packed, at, start),
-        np.where(packed, sizes, length),
-        np.ascontiguousarray(rows),
-    )
+
+
+def has_packed(spans: Spans) -> bool:
+    """Whether any image is."""
+    return bool((spans.tables.high[spans.tables.rows > 0, UNPACKED] > 0).any())
+
+
+def index_of(spans: Spans) -> _native.PackedIndex:
+    """What the engine finds packed images by."""
+    tables = spans.tables
+    parts = np.column_stack([tables.rows, tables.at, tables.widths])
+    return _native.PackedIndex(spans.where, spans.file, np.ascontiguousarray(parts, np.int64))
+
+
+def places(spans: Spans, samples: Longs) -> tuple[Longs, Longs]:
+    """Offsets and sizes: int64 [K]. Raises SourceError where the index says what cannot be."""
+    start, length, skip, sizes = spans.take(samples, OFFSET, SIZE, SKIP, UNPACKED)
+    packed = sizes > 0
+    if not packed.any():
+        return start, length
+    good = (length > 0) & (sizes <= limits.PAYLOAD - skip)
+    if not (good | ~packed).all():
+        raise spans.damaged(0, "a packed image that cannot be")
+    row = samples - spans.starts[spans.part_of(samples)]
+    return np.where(packed, PACKED | row << INSIDE, start), np.where(packed, sizes, length)
+
+
+def _place(spans: Spans, number: int, samples: Longs) -> Longs:
+    return places(spans, samples)[number]
 
 
 def first_bytes(path: str, row: Longs, most: int) -> bytes:
@@ -83,6 +111,5 @@ def first_bytes(path: str, row: Longs, most: int) -> bytes:
     start, length, skip, size = row.tolist()
     if skip < 0:
         return _native.Files([path], keep_open=True).read(0, start, min(most, length))
-    behind = os.stat(path).st_size
-    packed = np.array([[0, behind, size, start, length, skip]], np.int64)
-    return _native.Files([path], keep_open=True, packed=packed).read(0, behind, min(most, size))
+    elements = _native.Files([path], keep_open=True).read(0, start, length)
+    return _native.snappy_unpack(elements, skip, min(most, size))

@@ -6,6 +6,7 @@ same line, one for each block of BLOCK bytes, and one of all that stands before 
 """
 
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from fastload import _native
@@ -31,11 +32,13 @@ def line(checksum: int) -> bytes:
 def text(content: Any) -> bytes:
     """The file for an index, with its blocks. content: bytes-like."""
     view = memoryview(content)
-    lines = (
-        MAGIC
-        + line(_native.xxh3(view))
-        + b"".join(line(_native.xxh3(view[at : at + BLOCK])) for at in range(0, len(view), BLOCK))
-    )
+    blocks = [_native.xxh3(view[at : at + BLOCK]) for at in range(0, len(view), BLOCK)]
+    return of(_native.xxh3(view), blocks)
+
+
+def of(whole: int, blocks: Sequence[int]) -> bytes:
+    """The same of an index with these checksums."""
+    lines = MAGIC + line(whole) + b"".join(map(line, blocks))
     return lines + line(_native.xxh3(lines))
 
 

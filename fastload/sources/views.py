@@ -193,10 +193,12 @@ class Concat:
 def _joined(parts: list[_native.Files]) -> _native.Files:
     paths = [files.path(file) for files in parts for file in range(len(files))]
     first = np.cumsum([0, *map(len, parts)])
-    packed = [files.packed for files in parts]
-    for rows, start in zip(packed, first, strict=False):
-        rows[:, 0] += start
-    return _native.Files(paths, keep_open=len(paths) <= FEW, packed=np.concatenate(packed))
+    packed = [
+        (start + its, index)
+        for files, start in zip(parts, first.tolist(), strict=False)
+        for its, index in files.packed
+    ]
+    return _native.Files(paths, keep_open=len(paths) <= FEW, packed=packed)
 
 
 def _checksums(

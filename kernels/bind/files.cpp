@@ -2,7 +2,6 @@
 // disk's early start.
 //
 // Reading releases the GIL. What fails raises OSError with its errno and path (module.cpp).
-#include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -31,22 +30,57 @@ void check_file(const PyFiles& self, int64_t file, const char* where) {
   }
 }
 
-constexpr size_t kPackedColumns = sizeof(Packed) / sizeof(int64_t);
-static_assert(sizeof(Packed) == kPackedColumns * sizeof(int64_t));
+// Python's PackedIndex, which all Files that read by it share.
+struct PyPacked {
+  std::shared_ptr<const PackedIndex> index;
+};
 
-PackedList packed_of(const std::optional<Input>& rows, int64_t files) {
-  if (!rows) return {};
-  check("Files: packed", Facts(*rows), {kAny, kPackedColumns}, nb::dtype<int64_t>());
-  std::vector<Packed> out(rows->shape(0));
-  if (!out.empty()) std::memcpy(out.data(), rows->data(), out.size() * sizeof(Packed));
-  return {std::move(out), files, "Files"};
+constexpr size_t kPartColumns = sizeof(PackedIndex::Part) / sizeof(int64_t);
+static_assert(sizeof(PackedIndex::Part) == kPartColumns * sizeof(int64_t));
+
+std::shared_ptr<const PackedIndex> packed_index(FsPath where, int file, const Input& rows) {
+  check("PackedIndex: parts", Facts(rows), {kAny, kPartColumns}, nb::dtype<int64_t>());
+  std::vector<PackedIndex::Part> parts(rows.shape(0));
+  if (!parts.empty())
+    std::memcpy(parts.data(), rows.data(), parts.size() * sizeof(PackedIndex::Part));
+  return std::make_shared<const PackedIndex>(std::move(where.bytes), file, std::move(parts));
 }
 
-nb::object packed_rows(const PyFiles& self) {
-  const std::vector<Packed>& rows = self.files->packed().rows();
-  std::vector<int64_t> values(rows.size() * kPackedColumns);
-  if (!rows.empty()) std::memcpy(values.data(), rows.data(), rows.size() * sizeof(Packed));
-  return to_numpy<int64_t, 2>(values, {rows.size(), kPackedColumns});
+using PackedPairs = std::vector<std::tuple<int64_t, PyPacked>>;
+
+std::vector<PackedFiles> packed_of(const PackedPairs& pairs, int64_t files) {
+  std::vector<PackedFiles> out;
+  int64_t end = 0;
+  for (const auto& [first, packed] : pairs) {
+    if (first < end || packed.index->parts() > files - first)
+      refuse("Files: packed[" + std::to_string(out.size()) + "]", "first file",
+             std::to_string(first), std::to_string(end) + " or more, and all of its files");
+    out.push_back({first, packed.index});
+    end = first + packed.index->parts();
+  }
+  return out;
+}
+
+PackedPairs packed_pairs(const PyFiles& self) {
+  PackedPairs out;
+  for (const PackedFiles& each : self.files->packed())
+    out.emplace_back(each.first, PyPacked{each.index});
+  return out;
+}
+
+nb::bytes unpacked(const nb::object& elements, int64_t skip, int64_t size) {
+  if (skip < 0 || size < 0 || skip > kMaxSample || size > kMaxSample - skip)
+    refuse("snappy_unpack", "skip and size", std::to_string(skip) + " and " + std::to_string(size),
+           "0 or more, 2 GiB together");
+  const Buffered held(elements);
+  std::vector<uint8_t> bytes(size);
+  bool good = false;
+  {
+    const nb::gil_scoped_release unlocked;
+    good = unpack(held.bytes(), skip, bytes);
+  }
+  if (!good) throw std::invalid_argument("snappy_unpack: elements are damaged; read them again");
+  return nb::bytes(bytes.data(), bytes.size());
 }
 
 std::tuple<int64_t, int64_t> place(const PyFiles& self, int64_t file, int64_t offset,
@@ -104,16 +138,23 @@ class Xxh3 {
 }  // namespace
 
 void bind_files(nb::module_& m) {
+  nb::class_<PyPacked>(m, "PackedIndex", nb::is_final())
+      .def(
+          "__init__",
+          [](PyPacked* self, FsPath where, int file, const Input& parts) {
+            new (self) PyPacked{packed_index(std::move(where), file, parts)};
+          },
+          "where"_a, "file"_a, "parts"_a);
+  m.def("snappy_unpack", &unpacked, "elements"_a, "skip"_a, "size"_a);
   nb::class_<PyFiles>(m, "Files", nb::is_final())
       .def(
           "__init__",
-          [](PyFiles* self, std::vector<FsPath> paths, bool keep_open,
-             const std::optional<Input>& packed) {
+          [](PyFiles* self, std::vector<FsPath> paths, bool keep_open, const PackedPairs& packed) {
             const auto count = static_cast<int64_t>(paths.size());
             new (self) PyFiles{std::make_shared<const Files>(to_bytes(std::move(paths)), keep_open,
                                                              packed_of(packed, count))};
           },
-          "paths"_a, "keep_open"_a, "packed"_a = nb::none())
+          "paths"_a, "keep_open"_a, "packed"_a = PackedPairs())
       .def("__len__", [](const PyFiles& self) { return self.files->count(); })
       .def(
           "path",
@@ -122,7 +163,7 @@ void bind_files(nb::module_& m) {
             return FsPath{self.files->path(file)};
           },
           "file"_a)
-      .def_prop_ro("packed", &packed_rows)
+      .def_prop_ro("packed", &packed_pairs)
       .def("place", &place, "file"_a, "offset"_a, "size"_a)
       .def("read", &read, "file"_a, "offset"_a, "size"_a)
       .def("xxh3", &hash, "file"_a, "size"_a);

@@ -20,7 +20,7 @@ constexpr size_t kPackedKept = size_t{2} << 20;  // bytes that a thread keeps fo
 
 }  // namespace
 
-Files::Files(std::vector<std::string> paths, bool keep_open, PackedList packed)
+Files::Files(std::vector<std::string> paths, bool keep_open, std::vector<PackedFiles> packed)
     : paths_(std::move(paths)), packed_(std::move(packed)) {
   if (!keep_open) return;
   descriptors_ = std::make_unique<std::atomic<int>[]>(paths_.size());
@@ -94,31 +94,42 @@ void Files::fill(int fd, const Location& location, int64_t size, uint8_t* out) c
   }
 }
 
-const Packed& Files::packed_at(const Location& location) const {
-  const Packed* found = packed_.find(location.file, location.offset, location.size);
-  if (found == nullptr)
-    throw FileError(0, path(location.file),
-                    "has no packed sample at byte " + std::to_string(location.offset));
-  return *found;
+Files::Part Files::packed_at(const Location& location) const {
+  const auto behind =
+      std::upper_bound(packed_.begin(), packed_.end(), location.file,
+                       [](int64_t file, const PackedFiles& each) { return file < each.first; });
+  Part part{};
+  if (behind != packed_.begin()) {
+    const PackedFiles& its = *(behind - 1);
+    part.inside = location.offset & ((int64_t{1} << kPackedInside) - 1);
+    if (its.index->find(location.file - its.first, location.offset, part.of)) {
+      const int64_t most = part.of.size - part.inside;
+      part.size = location.size == kToEnd ? most : location.size;
+      if (most >= 0 && part.size <= most) return part;
+    }
+  }
+  throw FileError(0, path(location.file),
+                  "has no packed sample at byte " + std::to_string(location.offset));
 }
 
-void Files::unpack(int fd, const Packed& it, int64_t inside, int64_t size, uint8_t* out) const {
+void Files::unpack(int fd, int64_t file, const Part& part, uint8_t* out) const {
   thread_local Scratch elements;
+  const Packed& it = part.of;
   uint8_t* bytes = elements.reserve(it.length);
-  fill(fd, {it.file, it.start, it.length}, it.length, bytes);
-  const bool good = fl::unpack({bytes, static_cast<size_t>(it.length)}, it.skip + inside,
-                               {out, static_cast<size_t>(size)});
+  fill(fd, {file, it.start, it.length}, it.length, bytes);
+  const bool good = fl::unpack({bytes, static_cast<size_t>(it.length)}, it.skip + part.inside,
+                               {out, static_cast<size_t>(part.size)});
   elements.trim(kPackedKept);
   if (!good)
-    throw FileError(0, path(it.file),
+    throw FileError(0, path(file),
                     "its bytes " + std::to_string(it.start) + ".." +
                         std::to_string(it.start + it.length) + " are no Snappy data any more");
 }
 
 Location Files::place(const Location& location) const {
-  if (!packed_.holds(location.file, location.offset)) return location;
-  const Packed& it = packed_at(location);
-  return {it.file, it.start, it.length};
+  if (!is_packed(location)) return location;
+  const Packed it = packed_at(location).of;
+  return {location.file, it.start, it.length};
 }
 
 uint64_t Files::xxh3(int64_t file, int64_t size) const {

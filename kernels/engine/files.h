@@ -26,8 +26,8 @@ struct Location {
 class Files {
  public:
   // keep_open: a descriptor is opened at its first use and kept (few large files), else per read
-  // (many small ones). packed: their packed samples, behind the files' ends.
-  Files(std::vector<std::string> paths, bool keep_open, PackedList packed = {});
+  // (many small ones). packed: indexes of their packed samples, by their first files.
+  Files(std::vector<std::string> paths, bool keep_open, std::vector<PackedFiles> packed = {});
   // Descriptors that are kept, and closed at the end; -1: to be opened by path. One per path.
   Files(std::vector<std::string> paths, const std::vector<int>& opened);
   ~Files();
@@ -41,12 +41,10 @@ class Files {
   template <class Room>
   int64_t read(const Location& location, Room room) const {
     const Opened opened(*this, location.file);
-    if (packed_.holds(location.file, location.offset)) {
-      const Packed& it = packed_at(location);
-      const int64_t size =
-          location.size == kToEnd ? it.at + it.size - location.offset : location.size;
-      unpack(opened.fd, it, location.offset - it.at, size, room(size));
-      return size;
+    if (is_packed(location)) {
+      const Part part = packed_at(location);
+      unpack(opened.fd, location.file, part, room(part.size));
+      return part.size;
     }
     const int64_t size = length(opened.fd, location);
     fill(opened.fd, location, size, room(size));
@@ -55,7 +53,7 @@ class Files {
 
   // Where in the file the bytes are that are read for this location. Throws FileError.
   Location place(const Location& location) const;
-  const PackedList& packed() const { return packed_; }
+  const std::vector<PackedFiles>& packed() const { return packed_; }
 
   // XXH3 of a file's first bytes, read in parts. Throws FileError.
   uint64_t xxh3(int64_t file, int64_t size) const;
@@ -74,16 +72,24 @@ class Files {
     bool kept;
   };
 
+  // `size` bytes of a packed sample, from `inside` on.
+  struct Part {
+    Packed of;
+    int64_t inside, size;
+  };
+
   int kept(int64_t file) const;
   int64_t length(int fd, const Location& location) const;
   void fill(int fd, const Location& location, int64_t size, uint8_t* out) const;
-  const Packed& packed_at(const Location& location) const;
-  // `size` bytes of a packed sample, from `inside` on.
-  void unpack(int fd, const Packed& it, int64_t inside, int64_t size, uint8_t* out) const;
+  bool is_packed(const Location& location) const {
+    return !packed_.empty() && (location.offset & kPackedBit) != 0;
+  }
+  Part packed_at(const Location& location) const;
+  void unpack(int fd, int64_t file, const Part& part, uint8_t* out) const;
   [[noreturn]] void fail(int64_t file, int code) const;
 
   std::vector<std::string> paths_;
-  PackedList packed_;
+  std::vector<PackedFiles> packed_;
   std::unique_ptr<std::atomic<int>[]> descriptors_;  // -1: not open yet; null: not kept
 };
 

@@ -101,15 +101,15 @@ def test_a_condition_holds_for_the_same_rows(tmp_path, on, condition):
 @pytest.mark.parametrize("told", ["at once", "by a worker"])
 def test_what_is_no_condition_is_said_as_by_threads(tmp_path, told, monkeypatch):
     put(tmp_path, content(columns()))
-    condition, real, me = "sise > 3", conditions.holds, os.getpid()
+    condition, real, me = "sise > 3", conditions.mask, os.getpid()
 
-    def holds(index, condition, batches):
+    def mask(where, classes, batches, condition):
         """As if only a later row told."""
         first = os.getpid() == me and len(batches) == 1
-        return np.ones(4096, bool) if first else real(index, condition, batches)
+        return np.ones(4096, bool) if first else real(where, classes, batches, condition)
 
     if told == "by a worker":
-        monkeypatch.setattr(conditions, "holds", holds)
+        monkeypatch.setattr(conditions, "mask", mask)
     index, said = verify.prepare(str(tmp_path)), []
     for rows in (conditions.rows, lambda *given: filtering.rows(*given, job.On(fleet()), each=1)):
         with pytest.raises(UsageError) as error:

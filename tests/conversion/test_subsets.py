@@ -8,7 +8,6 @@ import pytest
 from fastload.conversion import subset_columns, subsets, verify, where
 from fastload.errors import ConversionError, SourceError, UsageError
 from fastload.sources import open_source
-from tests.conversion.conftest import convert, encode, write_tree
 
 
 @pytest.fixture
@@ -54,18 +53,6 @@ def test_conditions_are_pythons(shards, condition):
     assert where.rows(index, condition).tolist() == [
         n for n, row in enumerate(rows) if CONDITIONS[condition](row)
     ]
-
-
-def test_of_equal_images_the_first_stays(tmp_path):
-    images = [encode(13, 17, seed) for seed in (1, 2, 1, 3, 2, 1)]
-    tree = {f"{'ab'[n % 2]}/{n}.jpg": image for n, image in enumerate(images)}
-    convert(write_tree(tmp_path / "in", tree), tmp_path / "out")
-    index = subsets.open_index(str(tmp_path / "out"))
-    assert keys(tmp_path / "out") == ["a/0", "a/2", "a/4", "b/1", "b/3", "b/5"]
-    every = np.arange(6, dtype=np.int64)
-    assert subsets.unique(index, every).tolist() == [0, 2, 4]
-    assert subsets.unique(index, every[1:]).tolist() == [1, 2, 4]
-    assert subsets.unique(index, every[:0]).tolist() == []
 
 
 UNKNOWN = "is not known, want startswith, endswith, contains of (NAME, TEXT); see docs/convert.md"

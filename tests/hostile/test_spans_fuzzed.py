@@ -64,3 +64,13 @@ def write(tmp_path):
     path = tmp_path / "x.tar"
     path.write_bytes(spans.tars_seeds(tmp_path)[0])
     return path
+
+
+def test_what_is_kept_is_read_by_the_engine_too(tmp_path, monkeypatch):
+    """The seed is whole, and one of its images is packed."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    asked, place = [], spans.as_the_engine_reads
+    monkeypatch.setattr(spans, "as_the_engine_reads", lambda it: (asked.append(len(it)), place(it)))
+    (seed,) = spans.kept_seeds(tmp_path)
+    spans.run_kept(tmp_path, seed)
+    assert asked == [4]

@@ -5,18 +5,14 @@ written.
 import itertools
 import os
 import pickle
-from random import Random
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import fastload
-from fastload import _native
 from fastload.conversion import indexing, inspect, verify
 from fastload.profiler import cold
 from fastload.sources import Concat, fields, open_source, parquet_scan, read
@@ -32,9 +28,6 @@ from tests.sources.format_helpers import (
 )
 from tests.sources.parquet_files import (
     NUMBERS,
-    packed,
-    plain,
-    random_values,
     struct,
     table,
     write,
@@ -69,7 +62,7 @@ def test_images_are_those_that_pyarrow_reads(tmp_path, how):
             source = open_source(path)
             assert encoded_of(source) == want == MIXED
             assert source.labels.tolist() == labels
-        assert bool(len(source.packed)) == (how["compression"] == "snappy")
+        assert bool(source.files.packed) == (how["compression"] == "snappy")
 
 
 @pytest.mark.parametrize("compression", ["none", "snappy"])
@@ -182,42 +175,6 @@ def test_values_beside_the_images(tmp_path):
     assert f"1 of {COUNT} samples have no 'caption' (first {tmp_path}/b.parquet[7])" in error
 
 
-@settings(max_examples=30, deadline=None)
-@given(seed=st.integers(0, 1 << 30), farthest=st.sampled_from([40, 3000, 1 << 20]))
-def test_any_snappy_data(tmp_path_factory, seed, farthest):
-    """What Google's compressor never writes: copies from far before, long forms of short ones."""
-    random, values = Random(seed), random_values(seed)
-    data = packed(plain(values), random, farthest)
-    if farthest < 1 << 16:
-        assert pa.decompress(data, len(plain(values)), "snappy").to_pybytes() == plain(values)
-    path = tmp_path_factory.getbasetemp() / "page"
-    path.write_bytes(b"before" + data + b"behind")
-    with open(path, "rb") as file:
-        missing, rows = _native.parquet_page(
-            file.fileno(), 6, len(data), len(plain(values)), len(values), 0, -1, True, False
-        )
-    assert (missing, rows[:, 3].tolist()) == (-1, list(map(len, values)))
-    at, listed, reads = 1 << 20, [], []
-    for start, length, skip, size in rows.tolist():
-        reads.append((start if skip < 0 else at, size))
-        if skip >= 0:
-            listed.append((0, at, size, start, length, skip))
-            at += size
-    files = _native.Files([str(path)], True, np.array(listed, np.int64).reshape(-1, 6))
-    for (offset, size), value in zip(reads, values, strict=True):
-        assert files.read(0, offset, size) == value
-        cut = random.randint(0, size)
-        assert files.read(0, offset, cut) == value[:cut]
-        if cut < size:
-            assert files.read(0, offset + cut, size - cut) == value[cut:]
-    if listed:
-        file, offset, size, start, length, _ = listed[-1]
-        assert files.read(file, offset, -1) == values[[at for at, _ in reads].index(offset)]
-        assert files.place(file, offset, size) == (start, length)
-        with pytest.raises(OSError, match="has no packed sample at byte"):
-            files.read(file, offset + 1, size)
-
-
 def test_pages_are_large_one_at_a_time(tmp_path, monkeypatch):
     monkeypatch.setattr(parquet_scan, "LARGE", 1000)
     assert encoded_of(open_source(write(tmp_path / "a.parquet"))) == IMAGES
@@ -252,7 +209,7 @@ def test_seek_indexes_beside_the_files(tmp_path):
 
 def test_reading_with_a_cold_cache(tmp_path):
     source = open_source(write(tmp_path / "a.parquet", table(MIXED, [0] * len(MIXED))))
-    assert len(source.packed) > 0
+    assert source.files.packed
     assert cold.measure(source, 0.01).bytes_per_image > 0
 
 

@@ -12,10 +12,9 @@ import pytest
 import fastload
 from fastload import _native
 from fastload.errors import SourceError
-from fastload.sources import open_source, span_index
-from fastload.sources.parquet_spans import part_of, places
+from fastload.sources import open_source
 from fastload.system import limits
-from tests.sources.format_helpers import COUNT, OPS, encoded_of, image, refused
+from tests.sources.format_helpers import COUNT, OPS, image, refused
 from tests.sources.parquet_files import NUMBERS, plain, struct, table, write
 
 CONVERT = 'write it again with compression="snappy", or run fastload convert '
@@ -183,79 +182,16 @@ def test_a_file_that_changes_below(tmp_path):
     path = write(tmp_path / "a.parquet", table([image(n) * 3 for n in NUMBERS]))
     data = fastload.open(path, OPS)
     source, size = data.pipeline.source, os.path.getsize(path)
-    assert len(source.packed) > 3
+    place = source.locate(np.arange(len(source)))
+    assert source.files.packed
+    assert (place.offset >> 62).all()
     with open(path, "r+b") as file:
         file.write(b"\xff" * size)
-    file, offset, size = (int(column[-1]) for column in (source.packed[:, at] for at in range(3)))
     with pytest.raises(OSError, match=r"a\.parquet: its bytes .* are no Snappy data any more"):
-        source.files.read(file, offset, size)
+        source.files.read(0, int(place.offset[-1]), int(place.size[-1]))
     loader = fastload.DataLoader(data, 4, num_workers=1)
     with pytest.raises(fastload.errors.SampleError, match="cannot be read"):
         list(loader)
-
-
-def test_rows_of_packed_samples_are_checked():
-    good = np.array([[0, 100, 10, 5, 4, 3], [0, 110, 10, 5, 4, 3], [1, 50, 1, 0, 1, 0]])
-    assert _native.Files(["a", "b"], True, good).packed.tolist() == good.tolist()
-    for row, column, value in (
-        (0, 0, -1), (2, 0, 2), (1, 0, 1), (1, 1, 109), (0, 1, 0), (0, 2, 0), (0, 2, 1 << 31),
-        (0, 3, -1), (0, 4, 0), (0, 5, -1), (0, 5, (1 << 63) - 1),
-    ):  # fmt: skip
-        bad = good.copy()
-        bad[row, column] = value
-        if (row, column) == (1, 0):
-            bad[2, 0] = 0
-        with pytest.raises(ValueError, match=r"Files: packed\["):
-            _native.Files(["a", "b"], True, bad)
-
-
-def kept(index, *parts):
-    """An index in the cache; or, without a place for it, in memory."""
-    keeping = span_index.Keeping(index)
-    for number, (path, part) in enumerate(parts):
-        keeping.add(number, path, part)
-    keeping.keep()
-    spans = keeping.spans()
-    keeping.close()
-    return spans
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"skip": -1}, {"skip": 3 << 30}, {"unpacked": -5}, {"unpacked": 3 << 30}, {"size": 0}],
-)
-def test_what_was_kept_and_cannot_be(tmp_path, change):
-    """It is removed, so that it is found anew."""
-    path = write(tmp_path / "a.parquet", compression="snappy")
-    want = encoded_of(open_source(path))
-    index = span_index.path_of("parquet", str(path))
-    known = span_index.recall(index)
-    columns = {name: np.asarray(known.column(name)) for name in span_index.COLUMNS}
-    assert columns["unpacked"].max() > 0
-    for name, value in change.items():
-        columns[name][int(np.argmax(columns["unpacked"]))] = value
-    stamp = span_index.Stamp(*known.stamps()[0].tolist())
-    part = span_index.Part(**columns, asked=known.asked[0], stamp=stamp)
-    kept(index, (str(path), part))
-    with pytest.raises(SourceError, match=r"is damaged \(a packed image that cannot be"):
-        open_source(path)
-    assert encoded_of(open_source(path)) == want
-
-
-def test_spans_are_kept_as_they_are(tmp_path):
-    rows = np.array([[50, 7, -1, 7], [60, 9, 3, 1 << 20], [4, 0, -1, 0], [60, 9, 0, 5]])
-    part = part_of(rows, np.arange(4))._replace(stamp=span_index.Stamp(100, 0, 0))
-    none = part_of(rows[:0], np.arange(0))
-    index = span_index.path_of("parquet", str(tmp_path))
-    spans = places(kept(index, ("/a", part), ("/b", none), ("/c", part)))
-    assert spans.file.tolist() == [0, 0, 0, 0, 2, 2, 2, 2]
-    assert spans.offset.tolist() == [50, 100, 4, 100 + (1 << 20)] * 2
-    assert spans.size.tolist() == [7, 1 << 20, 0, 5] * 2
-    assert spans.packed.tolist() == [
-        [file, *row]
-        for file in (0, 2)
-        for row in ([100, 1 << 20, 60, 9, 3], [100 + (1 << 20), 5, 60, 9, 0])
-    ]
 
 
 def test_nothing_is_loaded_without_pyarrow(tmp_path, monkeypatch):

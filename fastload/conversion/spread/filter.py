@@ -29,7 +29,8 @@ def rows(
 
     Raises ConversionError, UsageError.
     """
-    conditions.holds(index, condition, index.batches[:1])  # what is no condition is told at once
+    # What is no condition is told at once
+    conditions.mask(index.where, index.classes, index.batches[:1], condition)
     said = {
         "path": seen.path_for_all("filter", index.where), "seen": seen.stamp_of(index),
         "condition": condition, "each": each,
@@ -91,6 +92,6 @@ def make(text: str, order: Order, telling: Telling) -> Json:
     index, condition, each = opened(text)
     telling.alive()
     batches = index.batches[order.number * each : (order.number + 1) * each]
-    mask = conditions.holds(index, condition, batches)
+    mask = conditions.mask(index.where, index.classes, batches, condition)
     telling.advance(len(mask), 0)
     return {"kept": base64.b64encode(np.packbits(mask).tobytes()).decode()}
