@@ -17,7 +17,7 @@ WRONG = {
     "far": ([[1e9, 1e9, -1e9, 5, 3, 1e9]], "polygon of object 1 is .*e.09 px long"),
     "not a number": ([[float("nan"), 1, 2, 3, 4, 5]], "polygon of object 1 is nan px long"),
     "endless": ([[1, 1, 2, float("inf"), 3, 3]], "polygon of object 1 is (inf|nan) px long"),
-    "to and fro": ([[0, 0, LONGEST / 2, 0] * 3], "polygon of object 1 is .* px long"),
+    "back and forth": ([[0, 0, LONGEST / 2, 0] * 3], "polygon of object 1 is .* px long"),
     "second": ([[1, 1, 2, 2, 3, 1], [0, 0, 1e300, 0, 1, 1]], "polygon of object 1 is"),
     "a large RLE": (
         {"size": [10**6, 10**6], "counts": "z"},
