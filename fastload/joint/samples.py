@@ -23,7 +23,7 @@ class Sample(NamedTuple):
     """An image [3, H, W] and its target."""
 
     image: torch.Tensor
-    target: Any
+    target: object
 
 
 class Drawn(NamedTuple):
