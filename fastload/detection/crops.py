@@ -47,7 +47,7 @@ class FixedSizeCrop(v2.RandomCrop):  # type: ignore[misc]
             "padding": [0, 0, most_wide - wide, most_high - high],
         }  # fmt: skip
 
-    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+    def transform(self, value: Any, params: dict[str, Any]) -> Any:
         """An image, boxes, masks or keypoints: first cropped, then padded."""
-        cropped = super().transform(inpt, {**params, "needs_pad": False})
+        cropped = super().transform(value, {**params, "needs_pad": False})
         return super().transform(cropped, {**params, "needs_crop": False})

@@ -26,7 +26,9 @@ RESIZES = {
     "Resize": Resizing, "RandomResize": RandomResizing, "ScaleJitter": Jitter,
     "RandomShortestSize": ShortestSize,
 }  # fmt: skip
-FILLED = {"RandomZoomOut": ZoomOut, "RandomCrop": Crop, "FixedSizeCrop": FixedCrop}
+FILLED: dict[str, Callable[[Any, Fill], JointStep]] = {
+    "RandomZoomOut": ZoomOut, "RandomCrop": Crop, "FixedSizeCrop": FixedCrop,
+}  # fmt: skip
 WARPS: dict[str, tuple[Callable[..., Warping], Any]] = {
     "RandomRotation": (Rotation, RandomRotation), "RandomAffine": (Affine, RandomAffine),
     "RandomPerspective": (Perspective, RandomPerspective),

@@ -80,7 +80,7 @@ def test_endless_lines_and_large_files_are_not_read(yolo, monkeypatch):
         ("train: [3]", "train is 3 (name '' is empty; rename it); name a folder below that of"),
         ("a: &x [1]\nb: *x", "cannot be read (it has an alias (*)); mend it"),
         ("!!python/object/apply:os.getcwd []", "could not determine a constructor for the tag"),
-        ("[" * 1500, "data.yaml: cannot be read ("),
+        ("[" * 400, "data.yaml: cannot be read ("),
         ("- 1", "data.yaml: is no mapping (got list); mend it"),
         ("names: {0: a, 2: b}", "names are not numbered 0 to 1; mend it"),
         ("names: [[a]]", "names are no list of texts; mend it"),
