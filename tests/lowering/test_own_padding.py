@@ -29,11 +29,11 @@ class Up(v2.Transform):
         padding = [0, 0, max(self.size - width, 0), max(self.size - height, 0)]
         return {"padding": padding, "any": any(padding)}
 
-    def transform(self, inpt, params):
+    def transform(self, value, params):
         if not params["any"]:
-            return inpt
-        fill = v2._utils._get_fill(self.fill, type(inpt))
-        return v2.functional.pad(inpt, padding=params["padding"], fill=fill)
+            return value
+        fill = v2._utils._get_fill(self.fill, type(value))
+        return v2.functional.pad(value, padding=params["padding"], fill=fill)
 
 
 class Left(v2.Transform):
@@ -45,8 +45,8 @@ class Left(v2.Transform):
         height, width = v2._utils.query_size(flat_inputs)
         return {"padding": [max(self.size - width, 0), max(self.size - height, 0), 0, 0]}
 
-    def transform(self, inpt, params):
-        return v2.functional.pad(inpt, padding=params["padding"], fill=self.fill)
+    def transform(self, value, params):
+        return v2.functional.pad(value, padding=params["padding"], fill=self.fill)
 
 
 class Random(Left):
@@ -63,16 +63,16 @@ class Drawn(v2.Transform):
 class Further(v2.Transform):
     __init__, make_params = Left.__init__, Left.make_params
 
-    def transform(self, inpt, params):
-        padded = v2.functional.pad(inpt, padding=params["padding"], fill=self.fill)
+    def transform(self, value, params):
+        padded = v2.functional.pad(value, padding=params["padding"], fill=self.fill)
         return v2.functional.pad(padded, padding=[0, 0, 1, 0])
 
 
 class Mirrored(v2.Transform):
     __init__, make_params = Left.__init__, Left.make_params
 
-    def transform(self, inpt, params):
-        return v2.functional.pad(inpt, params["padding"], 0, "edge")
+    def transform(self, value, params):
+        return v2.functional.pad(value, params["padding"], 0, "edge")
 
 
 class Patched(v2.Transform):
