@@ -60,7 +60,7 @@ def drop(source: Source, sample: int) -> None:
     location = source.locate(np.array([sample], np.int64))
     files, columns = source.files, location[:3]
     if location.seek is not None and likely(location, location.seek)[0]:
-        files, *columns = location.seek
+        files, columns = location.seek.files, location.seek[1:]
     place = [int(column[0]) for column in columns]
     file = os.open(files.path(place[0]), os.O_RDONLY)
     try:

@@ -30,6 +30,6 @@ def read_as_loaded(source: Source, sample: int) -> bytes:
     location = source.locate(samples)
     if location.seek is None or not likely(location, location.seek)[0]:
         return read(source, sample)
-    files, *place = location.seek
+    file, offset, size = (int(column[0]) for column in location.seek[1:])
     with reading(source, samples):
-        return files.read(*(int(column[0]) for column in place))
+        return location.seek.files.read(file, offset, size)

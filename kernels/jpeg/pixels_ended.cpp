@@ -147,7 +147,8 @@ bool IdctEnded(const Blocks& blocks, const uint8_t* ends, const Quantiser& quant
     while (kinds.quarter != 0) {
       const int a = next(kinds.quarter), b = kinds.quarter != 0 ? next(kinds.quarter) : a;
       uint8_t* const tiles[2] = {tile + a * kBlockSize, tile + b * kBlockSize};
-      good &= quarters(block + a * kBlockValues, block + b * kBlockValues, quant, tiles, out.stride);
+      good &=
+          quarters(block + a * kBlockValues, block + b * kBlockValues, quant, tiles, out.stride);
     }
     V32 lines[kParts][kBlockSize];
     while (kinds.within_short != 0) {

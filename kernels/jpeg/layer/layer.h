@@ -16,8 +16,8 @@ namespace fl::jpeg::layer {
 constexpr int kStep = 1 << 20;
 
 // Of a JPEG of one scan, baseline or with 8 bits per value, with restart markers or without, of
-// which libjpeg-turbo warns of nothing and of which Pillow need not be asked (certain.h). The same file always gives the same layer. file_hash: XXH3
-// of `bytes`, if the caller has it already.
+// which libjpeg-turbo warns of nothing and of which Pillow need not be asked (certain.h). The same
+// file always gives the same layer. file_hash: XXH3 of `bytes`, if the caller has it already.
 Built build(Bytes bytes, const uint64_t* file_hash = nullptr,
             cpu::Target target = cpu::Target::kBest);
 

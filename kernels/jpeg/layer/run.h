@@ -16,7 +16,7 @@ struct Wanted {
 
 // Blocks behind those that are wanted are not looked at. out: 64 values for each block that is
 // wanted, in zigzag order. ends: of each, where its mask ends: all values from there on are zeros;
-// 1, 9, 17, … 65. Room for kRun more is needed, which gets anything. kOverread bytes behind the run
+// 1, 9, 17, up to 65. Room for kRun more is needed, which gets anything. kOverread bytes behind the run
 // may be read. False: it is damaged, and both have anything.
 namespace scalar {
 bool decode_run(Bytes run, const Wanted& wanted, int16_t* out, uint8_t* ends);

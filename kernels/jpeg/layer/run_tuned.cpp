@@ -212,16 +212,14 @@ HWY_INLINE bool UnpackRun(Bytes run, const Wanted& wanted, Unpacked& to) {
 
 // Of all blocks, from the four bits that each one's bytes of mask are.
 HWY_INLINE void Ends(Bytes run, const Wanted& wanted, uint8_t* ends) {
-  const uint8_t* sizes =
-      run.data() + kDcHead + bytes_of(wanted.blocks - 1, run[2]) + wanted.blocks;
+  const uint8_t* sizes = run.data() + kDcHead + bytes_of(wanted.blocks - 1, run[2]) + wanted.blocks;
   const auto pairs = hn::LoadU(kBytes16, sizes), low = hn::Set(kBytes16, uint8_t{15});
   const auto second =
       hn::BitCast(kBytes16, hn::ShiftRight<4>(hn::BitCast(hn::FixedTag<uint16_t, 8>(), pairs)));
-  const auto bytes =
-      hn::InterleaveLower(kBytes16, hn::And(pairs, low), hn::And(second, low));
-  const auto twice = hn::Add(bytes, bytes), by_8 = hn::Add(hn::Add(twice, twice), hn::Add(twice, twice));
-  alignas(16) uint8_t all[2 * kRun];
-  hn::Store(hn::Add(by_8, hn::Set(kBytes16, uint8_t{1})), kBytes16, all);
+  const auto bytes = hn::InterleaveLower(kBytes16, hn::And(pairs, low), hn::And(second, low));
+  const auto by_2 = hn::Add(bytes, bytes), by_4 = hn::Add(by_2, by_2);
+  alignas(16) uint8_t all[2 * kRun] = {};
+  hn::Store(hn::Add(hn::Add(by_4, by_4), hn::Set(kBytes16, uint8_t{1})), kBytes16, all);
   hn::StoreU(hn::LoadU(kBytes16, all + wanted.first), kBytes16, ends);
 }
 
