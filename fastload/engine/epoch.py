@@ -55,7 +55,8 @@ class Threaded:
         self.engine, self.works, self.timeout, self.on_bad = engine, works, timeout, engine.on_bad
         # Taken from `finished`, for the consumer to see.
         self.next: deque[Started | Ready | Exception] = deque()
-        self.pending = 0
+        self.pending, self.closed = 0, False
+        self.seen: int | None = None  # what `ready` has said, for the next batch
         self.feed = feed = Feed(seek)
         self.thread = engine.feeder(feed)
         self.sender = _sender(engine, feed) if engine.uploader else None
@@ -87,16 +88,19 @@ class Threaded:
             )
         while not self.finished.empty():
             self._take()
-        return sum(not isinstance(item, Started) or item.done for item in self.next)
+        self.seen = count = sum([type(item) is not Started or item.done for item in self.next])
+        return count
 
     def __next__(self) -> Batch:
-        if not self.stop.alive or not self.pending:
+        if self.closed or not self.pending:
             self.close()
             raise StopIteration
-        away, ready = self.feed.pace.asked(), self.ready
-        item = self._wait()
+        pace = self.feed.pace
+        away, ready = pace.asked(), self.ready if self.seen is None else self.seen
+        self.seen = None
+        item = self.next[0] if self.next and not self.timeout else self._wait()
         self.next.popleft()
-        self.feed.pace.gave(away, ready)
+        pace.gave(away, ready)
         self.pending -= 1
         if self.sender:
             self.sender.took()
@@ -110,6 +114,7 @@ class Threaded:
 
     def close(self) -> None:
         """Ends the epoch; its threads end before this returns, unless one is stuck."""
+        self.closed = True
         self.stop()
         for thread in (self.thread, *([self.sender.thread] if self.sender else [])):
             if thread is not threading.current_thread():
@@ -259,23 +264,26 @@ def _start(engine: BatchMaker, feed: Feed, reading: Reading) -> bool:
 
 
 def _asked(engine: BatchMaker, feed: Feed, ordered: deque[Located | Exception]) -> bool:
-    """Find where the samples of all batches lie that were asked for, so that the system reads them
-    ahead; waits for one where there is none. False: there are no more.
+    """Find where the samples of all batches lie that were asked for, so that the system reads those
+    ahead that are not begun at once; waits for one where there is none. False: there are no more.
     """
     while not ordered or not feed.requests.empty():
         request = feed.requests.get()
         if request is None:
             return False
         ordered.append(
-            request if isinstance(request, Exception) else attempt(located, engine, request)
+            request
+            if isinstance(request, Exception)
+            else attempt(located, engine, request, later=bool(ordered))
         )
     return True
 
 
-def located(engine: BatchMaker, work: Work) -> Located:
+def located(engine: BatchMaker, work: Work, *, later: bool = True) -> Located:
+    """later: other batches are begun before it."""
     runner = engine.runner
     location = runner.plan.source.locate(work.samples)
-    runner.advise(engine.pool, work, location)
+    runner.advise(engine.pool, work, location, later=later)
     return work, location
 
 
