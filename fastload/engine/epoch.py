@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import ParamSpec, TypeAlias, TypeVar
 
+from fastload import _native
 from fastload.attach import taken
 from fastload.backends.base import Batch, WorkOrError
 from fastload.engine import ending, waits
@@ -61,8 +62,7 @@ class Threaded:
         self.thread = engine.feeder(feed)
         self.sender = _sender(engine, feed) if engine.uploader else None
         self.finished = self.sender.finished if self.sender else feed.started
-        # Runs when the iterator is dropped, mid-epoch too. It waits for nothing: an exception in
-        # there, such as Ctrl-C's, would be lost.
+        # Runs when the iterator is dropped. It waits for nothing: Ctrl-C would be lost in there.
         stop_feeder = feed.stopper()
         self.stop = weakref.finalize(self, _stop, stop_feeder, self.sender)
         self.stop.atexit = False
@@ -109,11 +109,12 @@ class Threaded:
                 raise item
             return self.engine.finish(item, self.on_bad)
         finally:
-            del item  # its job, before the feeder wants Python's lock; a traceback holds this frame
-            self._request()
+            spent = item.batch.job if isinstance(item, Started) else None
+            del item  # a traceback holds this frame
+            self._request(spent)
 
     def close(self) -> None:
-        """Ends the epoch; its threads end before this returns, unless one is stuck."""
+        """Ends the epoch, and its threads before this returns, unless one is stuck."""
         self.closed = True
         self.stop()
         for thread in (self.thread, *([self.sender.thread] if self.sender else [])):
@@ -176,10 +177,11 @@ class Threaded:
         }
         return waits.stalled(self.timeout, queues, self.engine.running(), self.thread)
 
-    def _request(self) -> None:
-        """Ask the feeder for the batch of the sampler's next indices, if there are any."""
+    def _request(self, spent: _native.Job | None = None) -> None:
+        """Ask the feeder for the batch of the next indices, if there are any, and to drop a job."""
         work = next(self.works, None)
         if work is not None:
+            self.feed.spent.append(spent)
             self.feed.requests.put(work)
             self.pending += 1
 
@@ -242,9 +244,7 @@ def _feed_all(engine: BatchMaker, feed: Feed) -> None:
 
 
 def _begun(engine: BatchMaker, feed: Feed, item: Located, reading: Reading) -> Begun | Exception:
-    """Begin a batch once its samples are there. From a store they may come later: what is there
-    meanwhile does not wait for them.
-    """
+    """Begin a batch once its samples are there. Others do not wait for those from a store."""
     here = attempt(come, engine, item[0], 0.0)
     while here is False and not feed.stopped.is_set():
         while reading and _start(engine, feed, reading):
@@ -264,11 +264,11 @@ def _start(engine: BatchMaker, feed: Feed, reading: Reading) -> bool:
 
 
 def _asked(engine: BatchMaker, feed: Feed, ordered: deque[Located | Exception]) -> bool:
-    """Find where the samples of all batches lie that were asked for, so that the system reads those
-    ahead that are not begun at once; waits for one where there is none. False: there are no more.
-    """
+    """Find where the samples of all batches lie that were asked for; the system reads those ahead
+    that are not begun at once. Waits for one where there is none. False: there are no more."""
     while not ordered or not feed.requests.empty():
         request = feed.requests.get()
+        feed.spent.clear()
         if request is None:
             return False
         ordered.append(

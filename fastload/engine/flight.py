@@ -5,6 +5,7 @@ request to the finished images.
 import queue
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -98,6 +99,8 @@ class Feed:
     started: StartedQueue = field(default_factory=queue.SimpleQueue)
     pace: Pace = field(default_factory=Pace)
     stopped: Stopped = field(default_factory=Stopped)
+    # Jobs of batches that were handed out, for the feeder to drop: that takes long for next()
+    spent: deque[_native.Job | None] = field(default_factory=deque)
 
     def stopper(self) -> Callable[[], None]:
         """Ends the feeder, and waits for nothing. It may outlive the epoch: it holds neither the
