@@ -895,6 +895,23 @@ class PictureWork:
         """
 
 @final
+class Kit:
+    """Records of one picture of a batch, and programs that fill them. Batches use a kit one after
+    the other.
+    """
+
+    def __init__(
+        self,
+        crops: CropRecords,
+        store: StoreRecords,
+        programs: Programs | None,
+        draws: Sequence[tuple[Draws, bool, list[NDArray[Any]]]],
+    ) -> None:
+        """draws: programs that are given no numbers, whether the batch shares what one draws, and
+        the arrays of the records that it fills.
+        """
+
+@final
 class Job:
     """The samples of one batch on their way through the pool.
 
@@ -933,6 +950,28 @@ class Job:
             arrays of its records. most_pixels: of an image; 0: any number.
         Where a sample is not OK, or something is out of its range, nothing is made, and the job is
         as one that was told nothing.
+        """
+
+    def follow(
+        self,
+        kit: Kit,
+        out: NDArray[Any],
+        samples: NDArray[np.int64],
+        occurrences: NDArray[np.int64],
+        partners: NDArray[np.int32] | None = None,
+        *,
+        seed: int,
+        epoch: int,
+        step: int,
+        rank: int,
+        most_pixels: int,
+    ) -> None:
+        """`then`, of one picture, with the records of a kit, made into `out` (as `PictureWork` has
+        it).
+
+        samples, occurrences: [N], keys of what each sample draws; step, rank: of what the batch
+            shares. partners: as in `StoreRecords`.
+        Raises RuntimeError if another job has the kit, till somebody has waited for that job's end.
         """
 
     @property
@@ -1007,7 +1046,7 @@ class Job:
         second task. Raises ValueError, and then nothing has begun.
         """
 
-    def wait_done(self) -> None:
-        """Block, without the GIL, until `run` has finished; then `status` tells which samples still
-        need pixels.
+    def wait_done(self) -> bool:
+        """Block, without the GIL, until `run` has finished. `regular`, as it is then; if that is
+        False, `status` tells which samples still need pixels.
         """

@@ -60,8 +60,12 @@ def batches_uniforms(work: Work, op: int, count: int, batches: int) -> Floats:
 
 def batch_key(work: Work) -> tuple[Longs, Longs]:
     """What stands in place of samples and occurrences where a batch shares its draws: int64 [1]."""
-    step = np.array([work.step + work.view * VIEW_DRAWS], np.int64)
-    return step, np.array([work.rank], np.int64)
+    return np.array([batch_step(work)], np.int64), np.array([work.rank], np.int64)
+
+
+def batch_step(work: Work) -> int:
+    """What stands there in place of the sample."""
+    return work.step + work.view * VIEW_DRAWS
 
 
 def checked_epoch(where: str, epoch: Any) -> int:

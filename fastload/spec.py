@@ -124,10 +124,12 @@ class Work:
         valid: NDArray[np.bool_] | None = None,
     ) -> "Work":
         """Another batch of the same epoch: `replace` in less time."""
-        return Work(
-            samples, occurrences, self.seed, self.epoch, step, self.rank, self.size, self.view,
-            valid, choices
+        out = object.__new__(Work)
+        vars(out).update(
+            vars(self), step=step, samples=samples, occurrences=occurrences, choices=choices,
+            valid=valid
         )  # fmt: skip
+        return out
 
     def of_view(self, view: int, views: int) -> "Work":
         """The same samples for one of `views` pictures of each: every view is an occurrence of its

@@ -7,10 +7,11 @@ is not known here raises `NotRecorded`, and is drawn by NumPy as before.
 """
 
 from fastload.draws.cells import NotRecorded
-from fastload.draws.program import Recorded, Run, record
+from fastload.draws.program import FixedRun, Recorded, Run, record
 from fastload.draws.traced import Traced, any_refused, look_up, may_be, outside, plain
 
 __all__ = [
+    "FixedRun",
     "NotRecorded",
     "Recorded",
     "Run",

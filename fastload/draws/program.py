@@ -152,6 +152,8 @@ def _compiled(recorder: Recorder, outputs: Mapping[str, Traced], refusals: list[
 # A program, samples and occurrences (or what stands for them), given numbers, and arrays to fill,
 # as `_native.Job.then` takes them
 Run = tuple[_native.Draws, Longs, Longs, Floats, list[Array]]
+# A program, whether the batch shares what it draws, and arrays to fill, as `_native.Kit` takes them
+FixedRun = tuple[_native.Draws, bool, list[Array]]
 NO_SIZES = np.zeros((1, 2), np.int32)
 NOTHING_GIVEN = np.zeros((1, 0))
 
@@ -169,10 +171,13 @@ class _Part:
     draws: _native.Draws
     arrays: tuple[tuple[str, tuple[int, ...], str], ...]
 
-    def ready(self, keys: tuple[Longs, Longs], given: Floats) -> tuple[Run, dict[str, Array]]:
-        count = len(keys[0])
+    def made(self, count: int) -> tuple[list[Array], dict[str, Array]]:
+        """Its arrays, as a program fills them and by name."""
         made = {name: np.empty((count, *shape), kind) for name, shape, kind in self.arrays}
-        flat = [array.reshape(count, -1) for array in made.values()]
+        return [array.reshape(count, -1) for array in made.values()], made
+
+    def ready(self, keys: tuple[Longs, Longs], given: Floats) -> tuple[Run, dict[str, Array]]:
+        flat, made = self.made(len(keys[0]))
         return (self.draws, *keys, given, flat), made
 
 
@@ -198,6 +203,19 @@ class Recorded:
             runs.append(run)
             arrays |= made
         return runs, arrays
+
+    def fixed(self, count: int) -> tuple[list[FixedRun], dict[str, Array]] | None:
+        """The same for any batch of so many samples; None where others' functions are called for
+        each.
+        """
+        runs: list[FixedRun] = []
+        arrays: dict[str, Array] = {}
+        for part, of_batch in ((self.samples, False), (self.batch, True)):
+            if part:
+                flat, made = part.made(1 if of_batch else count)
+                runs.append((part.draws, of_batch, flat))
+                arrays |= made
+        return None if self.given else (runs, arrays)
 
     def run(self, work: Work, sizes: Ints) -> dict[str, Array] | None:
         """These arrays, filled; None where NumPy has to draw this batch."""

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import ParamSpec, TypeAlias, TypeVar
 
+from fastload import _native
 from fastload.attach import taken
 from fastload.backends.base import Batch, WorkOrError
 from fastload.engine import ending, waits
@@ -55,13 +56,13 @@ class Threaded:
         self.engine, self.works, self.timeout, self.on_bad = engine, works, timeout, engine.on_bad
         # Taken from `finished`, for the consumer to see.
         self.next: deque[Started | Ready | Exception] = deque()
-        self.pending = 0
+        self.pending, self.closed = 0, False
+        self.seen: int | None = None  # what `ready` has said, for the next batch
         self.feed = feed = Feed(seek)
         self.thread = engine.feeder(feed)
         self.sender = _sender(engine, feed) if engine.uploader else None
         self.finished = self.sender.finished if self.sender else feed.started
-        # Runs when the iterator is dropped, mid-epoch too. It waits for nothing: an exception in
-        # there, such as Ctrl-C's, would be lost.
+        # Runs when the iterator is dropped. It waits for nothing: Ctrl-C would be lost in there.
         stop_feeder = feed.stopper()
         self.stop = weakref.finalize(self, _stop, stop_feeder, self.sender)
         self.stop.atexit = False
@@ -87,16 +88,19 @@ class Threaded:
             )
         while not self.finished.empty():
             self._take()
-        return sum(not isinstance(item, Started) or item.done for item in self.next)
+        self.seen = count = sum([type(item) is not Started or item.done for item in self.next])
+        return count
 
     def __next__(self) -> Batch:
-        if not self.stop.alive or not self.pending:
+        if self.closed or not self.pending:
             self.close()
             raise StopIteration
-        away, ready = self.feed.pace.asked(), self.ready
-        item = self._wait()
+        pace = self.feed.pace
+        away, ready = pace.asked(), self.ready if self.seen is None else self.seen
+        self.seen = None
+        item = self.next[0] if self.next and not self.timeout else self._wait()
         self.next.popleft()
-        self.feed.pace.gave(away, ready)
+        pace.gave(away, ready)
         self.pending -= 1
         if self.sender:
             self.sender.took()
@@ -105,11 +109,13 @@ class Threaded:
                 raise item
             return self.engine.finish(item, self.on_bad)
         finally:
-            del item  # its job, before the feeder wants Python's lock; a traceback holds this frame
-            self._request()
+            spent = item.batch.job if isinstance(item, Started) else None
+            del item  # a traceback holds this frame
+            self._request(spent)
 
     def close(self) -> None:
-        """Ends the epoch; its threads end before this returns, unless one is stuck."""
+        """Ends the epoch, and its threads before this returns, unless one is stuck."""
+        self.closed = True
         self.stop()
         for thread in (self.thread, *([self.sender.thread] if self.sender else [])):
             if thread is not threading.current_thread():
@@ -171,10 +177,11 @@ class Threaded:
         }
         return waits.stalled(self.timeout, queues, self.engine.running(), self.thread)
 
-    def _request(self) -> None:
-        """Ask the feeder for the batch of the sampler's next indices, if there are any."""
+    def _request(self, spent: _native.Job | None = None) -> None:
+        """Ask the feeder for the batch of the next indices, if there are any, and to drop a job."""
         work = next(self.works, None)
         if work is not None:
+            self.feed.spent.append(spent)
             self.feed.requests.put(work)
             self.pending += 1
 
@@ -237,9 +244,7 @@ def _feed_all(engine: BatchMaker, feed: Feed) -> None:
 
 
 def _begun(engine: BatchMaker, feed: Feed, item: Located, reading: Reading) -> Begun | Exception:
-    """Begin a batch once its samples are there. From a store they may come later: what is there
-    meanwhile does not wait for them.
-    """
+    """Begin a batch once its samples are there. Others do not wait for those from a store."""
     here = attempt(come, engine, item[0], 0.0)
     while here is False and not feed.stopped.is_set():
         while reading and _start(engine, feed, reading):
@@ -259,25 +264,26 @@ def _start(engine: BatchMaker, feed: Feed, reading: Reading) -> bool:
 
 
 def _asked(engine: BatchMaker, feed: Feed, ordered: deque[Located | Exception]) -> bool:
-    """Find where the samples of all batches lie that were asked for, so that the system reads them
-    ahead; waits for one where there is none. False: there are no more.
-    """
+    """Find where the samples of all batches lie that were asked for; the system reads those ahead
+    that are not begun at once. Waits for one where there is none. False: there are no more."""
     while not ordered or not feed.requests.empty():
         request = feed.requests.get()
+        feed.spent.clear()
         if request is None:
             return False
         ordered.append(
             request
             if isinstance(request, Exception)
-            else attempt(located, engine, request, feed.seek)
+            else attempt(located, engine, request, feed.seek, later=bool(ordered))
         )
     return True
 
 
-def located(engine: BatchMaker, work: Work, seek: View) -> Located:
+def located(engine: BatchMaker, work: Work, seek: View, *, later: bool = True) -> Located:
+    """later: other batches are begun before it."""
     runner = engine.runner
     location = runner.plan.source.locate(work.samples)
-    runner.advise(engine.pool, work, location, seek)
+    runner.advise(engine.pool, work, location, seek, later=later)
     return work, location
 
 

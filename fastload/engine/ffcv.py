@@ -66,6 +66,7 @@ def _jobs(engine: FfcvEngine, feed: Feed) -> Iterator[_native.Job]:
     with ThreadPoolExecutor(1, "fastload-records") as drawing:
         entered = drawing.submit(_entered, engine).result()
         while (request := feed.requests.get()) is not None:
+            feed.spent.clear()
             feed.pace.wait(feed.stopped)
             if feed.stopped.is_set():
                 return

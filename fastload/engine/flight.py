@@ -5,6 +5,7 @@ request to the finished images.
 import queue
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,7 +18,7 @@ from fastload.backends import masks
 from fastload.backends.base import Batch
 from fastload.backends.native import gpu_decode
 from fastload.backends.native import runner as native
-from fastload.engine.pace import Pace
+from fastload.engine.pace import Pace, Stopped
 from fastload.engine.uploading import Decoded, Sent, Uploader
 from fastload.plan.bad_samples import Report
 from fastload.plan.placement import Placement
@@ -97,7 +98,9 @@ class Feed:
     requests: Requests = field(default_factory=queue.SimpleQueue)
     started: StartedQueue = field(default_factory=queue.SimpleQueue)
     pace: Pace = field(default_factory=Pace)
-    stopped: threading.Event = field(default_factory=threading.Event)
+    stopped: Stopped = field(default_factory=Stopped)
+    # Jobs of batches that were handed out, for the feeder to drop: that takes long for next()
+    spent: deque[_native.Job | None] = field(default_factory=deque)
 
     def stopper(self) -> Callable[[], None]:
         """Ends the feeder, and waits for nothing. It may outlive the epoch: it holds neither the
@@ -106,7 +109,7 @@ class Feed:
         return partial(_stop_feeder, self.stopped, self.requests)
 
 
-def _stop_feeder(stopped: threading.Event, requests: Requests) -> None:
+def _stop_feeder(stopped: Stopped, requests: Requests) -> None:
     stopped.set()
     requests.put(None)
 

@@ -56,6 +56,7 @@ class NativeEngine(Engine):
         self.on_bad: Callable[[Report], object] = bool
         self.runners: dict[tuple[Size | None, Placement], native.Runner] = {}  # by the work's size
         self.pool = _pool(threads)
+        self.own = tensors.Owned() if threads else tensors.own  # in the caller's modes of torch
         self.uploader = Uploader(runner.pictures, gpu.device, pinned=pinned) if gpu else None
         self.chooser = (
             self.uploader.chooser(gpu.placements, depth if threads else 0)
@@ -122,7 +123,8 @@ class NativeEngine(Engine):
         if self.uploader or not self.pool.threads:
             return Begun(job, work, None)
         runner = self._runner(work.size, self.chooser.choose(work.size))
-        return Begun(job, work, runner.ahead(job, work, partial(self._slots, runner, work)))
+        take = partial(self._slots, runner, work)
+        return Begun(job, work, runner.ahead(job, work, take))
 
     def _slots(self, runner: native.Runner, work: Work) -> list[Array]:
         """Memory for a batch, of each picture."""
@@ -167,6 +169,8 @@ class NativeEngine(Engine):
 
     def complete(self, started: Started) -> Ready:
         """Wait for the pixels and wrap them, or send them to the GPU. Any thread."""
+        if started.ready is not None and started.batch.whole():  # as nearly always
+            return started.ready
         return self.settle(self.launch(started))
 
     def launch(self, started: Started) -> Ready | Launched:
@@ -184,8 +188,7 @@ class NativeEngine(Engine):
             except DeviceMemoryError as error:
                 return self._on_host(started, error)
             return Launched(started, decoded, ready) if decoded else ready
-        as_ordered = batch.work is started.requested and not batch.trouble.errors
-        return started.ready if started.ready and as_ordered else self._wrapped(started)
+        return self._wrapped(started)
 
     def _wrapped(self, started: Started) -> Ready:
         """The batch as tensors, where nothing of it goes to a GPU."""
@@ -194,10 +197,7 @@ class NativeEngine(Engine):
         pairs = zip(batch.runner.pictures, batch.outs, strict=True)
         images = [tensors.images(picture, out) for picture, out in pairs]
         if kept is not None:
-            images, target = (
-                [tensors.at(one, kept) for one in images],
-                tensors.at(target, kept),
-            )
+            target, images = tensors.at(target, kept), [tensors.at(one, kept) for one in images]
         if self.rings[0].pinned:
             target = target.pin_memory()
         report = batch.trouble.report()
@@ -257,7 +257,7 @@ class NativeEngine(Engine):
         target = (
             started.masks.tensor()
             if started.masks
-            else tensors.own(targets(batch.runner.plan, work, batch.drawn[0].mix))
+            else self.own(targets(batch.runner.plan, work, batch.drawn[0].mix))
         )
         kept = batch.trouble.kept(len(work))
         valid = None if work.valid is None else tensors.own(work.valid)
@@ -279,7 +279,7 @@ class NativeEngine(Engine):
                 mark = self.uploader.hand(ready.sent)
             self.chooser.handed(ready.work.size, ready.placement, len(ready.work), mark)
         images = ready.images if self.runner.plan.views else ready.images[0]
-        return [images, ready.target] + ([] if ready.valid is None else [ready.valid])
+        return [images, ready.target, *([] if ready.valid is None else [ready.valid])]
 
 
 def check_threads(threads: int) -> None:

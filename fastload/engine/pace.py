@@ -9,10 +9,37 @@ where batches lie ready, ours leave the first half of a step to the caller.
 
 import threading
 import time
+from contextlib import suppress
 
 SHARE = 0.5  # of the time between two batches
 LONGEST = 0.2  # s
 READY = 2  # batches: the one that is taken, and one that lies ready while we keep away
+
+
+class Stopped:
+    """As threading.Event, with one lock and no condition: a wait is one call of the interpreter's.
+
+    Set once, for ever.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._set = threading.Lock(), False
+        self._lock.acquire()  # given back when it is set, for ever
+
+    def set(self) -> None:
+        first, self._set = not self._set, True
+        if first:
+            with suppress(RuntimeError):  # another thread was first
+                self._lock.release()
+
+    def is_set(self) -> bool:
+        return self._set
+
+    def wait(self, seconds: float) -> bool:
+        """Whether it is set within that time."""
+        if self._lock.acquire(timeout=seconds):
+            self._lock.release()  # for others who wait
+        return self._set
 
 
 class Pace:
@@ -34,7 +61,7 @@ class Pace:
         self._left = time.monotonic()
         self.until = self._left + min(SHARE * away, LONGEST) if ready >= READY else 0.0
 
-    def wait(self, stopped: threading.Event) -> None:
+    def wait(self, stopped: threading.Event | Stopped) -> None:
         """Until our turn has come, or the epoch is over."""
         left = self.until - time.monotonic()
         if left > 0:

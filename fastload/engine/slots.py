@@ -5,6 +5,7 @@ A slot returns when the last tensor over it is freed, so kept batches are never 
 
 import math
 from collections import deque
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -20,7 +21,7 @@ class Ring:
         self.pinned = pinned
         self.nbytes = 0  # of a slot; grows to the largest batch seen
         # Its append and pop are atomic: leases end on any thread.
-        self._free: deque[torch.Tensor] = deque(maxlen=keep)
+        self._free: deque[_Slot] = deque(maxlen=keep)
 
     def take(self, shape: tuple[int, ...], dtype: Dtype) -> Array:
         """An array in a slot; every view of it, NumPy's or torch's, keeps the slot away from the
@@ -28,12 +29,13 @@ class Ring:
         """
         nbytes = math.prod(shape) * dtype.itemsize
         self.nbytes = max(self.nbytes, nbytes)
-        memory = self._pop()
-        if memory is None or memory.numel() < nbytes:
+        slot = self._pop()
+        if slot is None or slot.nbytes < nbytes:
             memory = allocated(self.nbytes, pinned=self.pinned)
-        return np.asarray(_Lease(memory, self._free, shape, dtype))
+            slot = _Slot(memory, memory.numel(), memory.data_ptr())
+        return np.asarray(_Lease(slot, self._free, shape, dtype))
 
-    def _pop(self) -> torch.Tensor | None:
+    def _pop(self) -> "_Slot | None":
         try:
             return self._free.pop()
         except IndexError:
@@ -46,19 +48,27 @@ def allocated(nbytes: int, *, pinned: bool) -> torch.Tensor:
     return torch.empty(nbytes, dtype=torch.uint8, pin_memory=pinned)
 
 
+class _Slot(NamedTuple):
+    """What torch says of the memory is asked once."""
+
+    memory: torch.Tensor
+    nbytes: int
+    address: int
+
+
 class _Lease:
     """NumPy keeps the object that described the memory alive until the last view has gone."""
 
     def __init__(
-        self, memory: torch.Tensor, free: deque[torch.Tensor], shape: tuple[int, ...], dtype: Dtype
+        self, slot: _Slot, free: deque[_Slot], shape: tuple[int, ...], dtype: Dtype
     ) -> None:
-        self.memory, self.free = memory, free
+        self.slot, self.free = slot, free
         self.__array_interface__ = {
             "version": 3,
             "typestr": dtype.str,
             "shape": shape,
-            "data": (memory.data_ptr(), False),
+            "data": (slot.address, False),
         }
 
     def __del__(self) -> None:
-        self.free.append(self.memory)
+        self.free.append(self.slot)

@@ -9,6 +9,7 @@ from typing import cast
 
 import torch
 
+from fastload._native import Job
 from fastload.backends.base import Batch, WorkOrError
 from fastload.backends.native import runner as native
 from fastload.engine import parts
@@ -173,7 +174,7 @@ class _Threaded(Threaded):
         self.feed.pace.until = self.pace.until
         self._request()
 
-    def _request(self) -> None:
+    def _request(self, spent: Job | None = None) -> None:
         while len(self.under_way) < self.engine.depth:
             found = next(self.batches, None)
             if found is None:

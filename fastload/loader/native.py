@@ -84,14 +84,14 @@ class Native(Reseeded):
 
     def _next_data(self) -> object:  # type: ignore[override]  # the base class's never returns
         asked, ready = time.perf_counter(), self._batches.ready
-        while not _length(batch := self._batch()):  # nothing is left of it
+        while not (length := _length(batch := self._batch())):  # nothing is left of it
             if self._split:
                 raise BadSamplesError(
                     "on_error='skip': nothing is left of a batch, and other ranks have theirs; use "
                     "'substitute'"
                 )
         now = time.perf_counter()
-        self._meter.count(_length(batch), ready, asked, self._last, now)
+        self._meter.count(length, ready, asked, self._last, now)
         self._last = now
         return self._formed(batch)
 
@@ -119,18 +119,21 @@ class Native(Reseeded):
 
     def _batch(self) -> Batch:
         try:
-            with room.Told():
-                batch = next(self._batches)
+            batch = next(self._batches)
         except StopIteration:
             self._progress.done = True
             telling.of_bad(self._bad, self._progress, self._done_with_bad)
             raise
-        except (FastloadError, IndexError, TypeError) as error:  # the last two: not an index
+        except Exception as error:
+            told = room.typed(error) if isinstance(error, MemoryError | RuntimeError) else error
+            # The last two: not an index
+            if not isinstance(told, FastloadError | IndexError | TypeError):
+                raise
             self._progress.step += 1
-            failure = self._bad.failed(self._meter, self._progress, error)
+            failure = self._bad.failed(self._meter, self._progress, told)
             if failure is error:
                 raise
-            raise failure from error.__cause__
+            raise failure from told.__cause__
         self._progress.step += 1
         return batch
 
@@ -173,7 +176,7 @@ def works(
     key: int,
     sampler: Iterator[object] | None,
 ) -> Iterator[WorkOrError]:
-    """The epoch's batches from `progress.first` on.
+    """The epoch's batches from `progress.first` on. Nothing is read before the first is asked for.
 
     key: the seed of their draws; sampler: the batch sampler's iterator; None opens one.
     """
@@ -186,12 +189,9 @@ def works(
         ordered = _sized(batches, start, progress.first)
     else:
         ordered = _sampled(loader, progress, sampler, start)
-    for work in ordered:
-        if isinstance(work, Exception):
-            yield work
-        else:
-            size = sizes.at(loader, plan, progress.epoch, work.step)
-            yield work if size is None else replace(work, size=size)
+    if loader.size_schedule is None:
+        return ordered
+    return sizes.each(loader, plan, progress.epoch, ordered)
 
 
 def _ahead(

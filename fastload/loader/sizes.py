@@ -1,6 +1,10 @@
 """The size of each batch, by a size schedule or by buckets, checked before it is used."""
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 from fastload import progressive
+from fastload.backends.base import WorkOrError
 from fastload.errors import PipelineError, UsageError
 from fastload.loader.base import BaseLoader
 from fastload.order.buckets import BucketSampler
@@ -29,6 +33,18 @@ def at(loader: BaseLoader[object], plan: Plan, epoch: int, step: int) -> int | N
         plan.at(side)  # raises here, in the user's thread, what a function's size makes impossible
         loader._sizes.add(side)
     return side
+
+
+def each(
+    loader: BaseLoader[object], plan: Plan, epoch: int, ordered: Iterator[WorkOrError]
+) -> Iterator[WorkOrError]:
+    """The same batches, of the sizes that the schedule says."""
+    for work in ordered:
+        if isinstance(work, Exception):
+            yield work
+        else:
+            size = at(loader, plan, epoch, work.step)
+            yield work if size is None else replace(work, size=size)
 
 
 def explain(loader: BaseLoader[object], plan: Plan) -> list[str]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fastload import _native
 from fastload._native import Files as Files  # noqa: PLC0414 - handed out to sources of others
 from fastload.sources.columns import Numbers
-from fastload.spec import Longs, Pixels
+from fastload.spec import Longs, Pixels, repeated
 from fastload.system import machine
 
 if TYPE_CHECKING:
@@ -209,8 +209,8 @@ class FileSource:
         return Files(self.paths, keep_open=False)
 
     def locate(self, samples: Longs) -> Location:
-        seek = self.seek.locate(samples) if self.seek else None
-        return Location(samples, np.zeros_like(samples), np.full_like(samples, -1), None, seek)
+        seek, count = self.seek.locate(samples) if self.seek else None, len(samples)
+        return Location(samples, repeated(0, count), repeated(-1, count), None, seek)
 
     def name(self, sample: int) -> str:
         return self.paths[sample]

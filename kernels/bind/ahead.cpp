@@ -1,12 +1,18 @@
-// Job.then: a job that reads is told what comes after, and goes on without Python.
+// Job.then and Job.follow: a job that reads is told what comes after, and goes on without Python.
+// class Kit: records that one batch after the other fills, so that none has to make them.
 //
 // All that the pool's thread touches lies in Ahead: arrays that Python has made, whose owner keeps
 // them until the job is done, and programs that draw into them. It takes no reference to a Python
 // object and gives none back.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
 #include <optional>
+#include <stdexcept>
+#include <utility>
 
 #include "base/error.h"
 #include "bind/draws.h"
@@ -14,11 +20,35 @@
 
 namespace fl::bind {
 
+// Of one picture.
+struct Kit {
+  struct Filled {
+    std::shared_ptr<const draws::Program> program;
+    bool of_batch;  // the samples share what it draws
+    std::vector<Output> outs;
+  };
+
+  CropRecords crops;
+  StoreRecords store;
+  std::optional<Programs> programs;
+  std::vector<Filled> draws;
+  std::atomic<bool> used{false};  // by a job that is not done
+};
+
+struct PyKit {
+  std::shared_ptr<Kit> kit;
+};
+
 struct Ahead {
+  ~Ahead() {
+    if (kit) kit->used = false;
+  }
+
   std::vector<PictureWork> pictures;
   Functions functions;
   std::vector<Drawn> draws;      // of all pictures
   std::vector<nb::list> arrays;  // that these hold pointers to
+  std::shared_ptr<Kit> kit;      // that has them; null: Python has made them for this batch
   uint64_t seed = 0;
   uint32_t epoch = 0;
   int64_t most_pixels = 0;  // of an image; 0: any number
@@ -45,6 +75,65 @@ Drawn drawn(const nb::handle& given) {
                    nb::cast<std::vector<Output>>(parts[4], false));
 }
 
+uint32_t checked_epoch(const char* where, int64_t epoch) {
+  if (epoch < 0 || epoch >= int64_t{1} << 32)
+    refuse(where, "epoch", std::to_string(epoch), "0..4294967295");
+  return static_cast<uint32_t>(epoch);
+}
+
+// The plain pointers live as long as the job: its owner drops what it was told when it is done.
+void tell(PyJob& self, std::shared_ptr<Ahead> ahead) {
+  keep(self, ahead->pictures);
+  self.ahead = std::move(ahead);
+  self.job->then([to = self.ahead.get(), job = self.job.get()] { return to->planned(*job); });
+}
+
+void make_kit(PyKit* self, const CropRecords& crops, const StoreRecords& store,
+              const std::optional<Programs>& programs, const nb::list& draws) {
+  auto kit = std::make_shared<Kit>();
+  kit->crops = crops;
+  kit->store = store;
+  kit->programs = programs;
+  for (const nb::handle& it : draws) {
+    const auto parts = nb::cast<nb::tuple>(it);
+    const auto program = nb::cast<const PyDraws&>(parts[0]).program;
+    if (!program->given.empty())
+      refuse("Kit: draws", "given numbers", std::to_string(program->given.size()), "none");
+    kit->draws.push_back(
+        {program, nb::cast<bool>(parts[1]), nb::cast<std::vector<Output>>(parts[2], false)});
+  }
+  new (self) PyKit{std::move(kit)};
+}
+
+// int64 [count]
+std::vector<int64_t> keys(const char* where, const Input& array, int64_t count) {
+  const int64_t* values = checked<int64_t>(where, array, {count});
+  return {values, values + count};
+}
+
+void follow(PyJob& self, const PyKit& given, const Output& out, const Input& samples,
+            const Input& occurrences, const std::optional<Input>& partners, uint64_t seed,
+            int64_t epoch, int64_t step, int64_t rank, int64_t most_pixels) {
+  Kit& kit = *given.kit;
+  auto ahead = std::make_shared<Ahead>();
+  ahead->epoch = checked_epoch("Job.follow", epoch);
+  const int64_t count = self.job->size();
+  const auto sample = keys("Job.follow: samples", samples, count);
+  const auto occurrence = keys("Job.follow: occurrences", occurrences, count);
+  if (kit.used.exchange(true))
+    throw std::runtime_error("Job.follow: another job, which is not done, has the kit");
+  ahead->kit = given.kit;  // gives it back, whatever comes
+  for (const Kit::Filled& it : kit.draws)
+    ahead->draws.push_back(it.of_batch ? Drawn::of(it.program, {step}, {rank}, it.outs)
+                                       : Drawn::of(it.program, sample, occurrence, it.outs));
+  ahead->pictures.push_back({kit.crops, kit.store, out, kit.programs});
+  ahead->pictures.front().store.partners = partners;
+  ahead->functions = functions_of(ahead->pictures);
+  ahead->seed = seed;
+  ahead->most_pixels = most_pixels;
+  tell(self, std::move(ahead));
+}
+
 }  // namespace
 
 // Larger images than Pillow allows are for Python, which warns of them or refuses them.
@@ -60,9 +149,8 @@ std::optional<std::vector<Planned>> Ahead::planned(const Job& job) const {
 
 void then(PyJob& self, std::vector<PictureWork> pictures, const std::vector<nb::list>& draws,
           uint64_t seed, int64_t epoch, int64_t most_pixels) {
-  if (epoch < 0 || epoch >= int64_t{1} << 32)
-    refuse("Job.then", "epoch", std::to_string(epoch), "0..4294967295");
   auto ahead = std::make_shared<Ahead>();
+  ahead->epoch = checked_epoch("Job.then", epoch);
   ahead->functions = functions_of(pictures);
   for (const nb::list& of_picture : draws)
     for (const nb::handle& it : of_picture) ahead->draws.push_back(drawn(it));
@@ -73,12 +161,17 @@ void then(PyJob& self, std::vector<PictureWork> pictures, const std::vector<nb::
   ahead->arrays = draws;
   ahead->pictures = std::move(pictures);
   ahead->seed = seed;
-  ahead->epoch = static_cast<uint32_t>(epoch);
   ahead->most_pixels = most_pixels;
-  keep(self, ahead->pictures);
-  self.ahead = ahead;
-  // The plain pointers live as long as the job: its owner drops what it was told when it is done.
-  self.job->then([to = ahead.get(), job = self.job.get()] { return to->planned(*job); });
+  tell(self, std::move(ahead));
+}
+
+void bind_kit(nb::module_& m, nb::class_<PyJob>& job) {
+  using namespace nb::literals;
+  nb::class_<PyKit>(m, "Kit", nb::is_final())
+      .def("__init__", &make_kit, "crops"_a, "store"_a, "programs"_a.none(), "draws"_a);
+  job.def("follow", &follow, "kit"_a, "out"_a.noconvert(), "samples"_a.noconvert(),
+          "occurrences"_a.noconvert(), "partners"_a.noconvert().none() = nb::none(), nb::kw_only(),
+          "seed"_a, "epoch"_a, "step"_a, "rank"_a, "most_pixels"_a, nb::lock_self());
 }
 
 }  // namespace fl::bind

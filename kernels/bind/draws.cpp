@@ -12,6 +12,7 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "base/error.h"
 #include "base/libm.h"
@@ -110,12 +111,20 @@ Drawn Drawn::of(const PyDraws& draws, const Input& samples, const Input& occurre
   const int64_t* occurrence = checked<int64_t>("Draws: occurrences", occurrences, {count});
   const auto width = static_cast<int64_t>(program.given.size());
   const double* values = checked<double>("Draws: given", given, {count, width});
-  if (outs.size() != program.outputs.size())
+  Drawn out =
+      of(draws.program, {sample, sample + count}, {occurrence, occurrence + count}, outs);
+  out.given = values;
+  return out;
+}
+
+Drawn Drawn::of(const std::shared_ptr<const draws::Program>& program, std::vector<int64_t> samples,
+                std::vector<int64_t> occurrences, const std::vector<Output>& outs) {
+  if (outs.size() != program->outputs.size())
     refuse("Draws: outs", "length", std::to_string(outs.size()),
-           std::to_string(program.outputs.size()));
-  Drawn out{draws.program, {sample, sample + count}, {occurrence, occurrence + count}, values, {}};
+           std::to_string(program->outputs.size()));
+  Drawn out{program, std::move(samples), std::move(occurrences), nullptr, {}};
   for (size_t k = 0; k < outs.size(); ++k)
-    out.outs.push_back(output(program.outputs[k], outs[k], count));
+    out.outs.push_back(output(program->outputs[k], outs[k], out.count()));
   return out;
 }
 

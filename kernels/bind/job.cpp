@@ -50,8 +50,8 @@ bool wait_for(PyJob& self, double seconds, bool (Job::*look)(std::chrono::millis
 
 bool done(const PyJob& self) { return self.job->done(); }
 
-// Drops the arrays that tasks wrote to or read from, now that none runs.
-void wait_done(PyJob& self) {
+// Drops the arrays that tasks wrote to or read from, now that none runs. As `regular`.
+bool wait_done(PyJob& self) {
   wait(self, "Job.wait_done");
   self.out.clear();  // its owner may use the memory again
   self.functions.clear();
@@ -61,6 +61,7 @@ void wait_done(PyJob& self) {
     if (it.stored) it.pixels = {};
     return it.stored;
   });
+  return self.job->regular();
 }
 
 Sample& sample(PyJob& self, int64_t n, const char* where) {
@@ -205,8 +206,8 @@ PyJob::~PyJob() {
 
 void bind_job(nb::module_& m) {
   const nb::lock_self alone;
-  nb::class_<PyJob>(m, "Job", nb::is_final())
-      .def("__len__", [](const PyJob& self) { return self.job->size(); })
+  nb::class_<PyJob> job(m, "Job", nb::is_final());
+  job.def("__len__", [](const PyJob& self) { return self.job->size(); })
       .def(
           "wait_fetched", [](PyJob& self) { wait(self, "Job.wait_fetched"); }, alone)
       .def("wait_done", &wait_done, alone)
@@ -239,6 +240,7 @@ void bind_job(nb::module_& m) {
       .def_prop_ro("late", &late, alone)
       .def("put_aside", &put_aside, "which"_a.noconvert(), alone)
       .def("run", &run, "pictures"_a, alone);
+  bind_kit(m, job);
 }
 
 }  // namespace fl::bind

@@ -45,6 +45,9 @@ void run(PyJob& self, const std::vector<PictureWork>& pictures);
 void then(PyJob& self, std::vector<PictureWork> pictures, const std::vector<nb::list>& draws,
           uint64_t seed, int64_t epoch, int64_t most_pixels);
 
+// class Kit, and Job.follow, which uses one.
+void bind_kit(nb::module_& m, nb::class_<PyJob>& job);
+
 using Functions = std::vector<std::span<const augment::Function>>;  // of each picture
 Functions functions_of(const std::vector<PictureWork>& pictures);
 

@@ -69,9 +69,28 @@ def test_a_new_epoch_waits_for_nothing(clock):
 
 
 def test_the_end_of_an_epoch_ends_the_wait():
-    found, stopped = pace.Pace(), threading.Event()
+    found, stopped = pace.Pace(), pace.Stopped()
     found.until = time.monotonic() + 60
     stopped.set()
     start = time.monotonic()
     found.wait(stopped)
     assert time.monotonic() - start < 30
+
+
+def test_whoever_waits_is_woken_at_the_end_of_an_epoch():
+    stopped, woken = pace.Stopped(), []
+    threads = [
+        threading.Thread(target=lambda: woken.append(stopped.wait(60)), daemon=True)
+        for _ in range(3)
+    ]
+    for thread in threads:
+        thread.start()
+    assert not stopped.wait(0.01)
+    assert not stopped.is_set()
+    stopped.set()
+    stopped.set()
+    for thread in threads:
+        thread.join(30)
+    assert woken == [True] * 3
+    assert stopped.is_set()
+    assert stopped.wait(60)

@@ -51,6 +51,11 @@ class Drawing:
         runs, arrays = self.recorded.ready(self.plan.of_view(work))
         return runs, _folded(arrays)
 
+    def fixed(self, count: int) -> tuple[list[draws.FixedRun], Folded] | None:
+        """The same for any batch of so many samples; None where each has runs of its own."""
+        found = self.recorded.fixed(count) if self.recorded else None
+        return found and (found[0], _folded(found[1]))
+
     def _by_numpy(self, work: Work, sizes: Ints) -> Folded:
         found = self._fold(steps.uniforms_of(work), sizes)
         arrays = (None if array is None else np.ascontiguousarray(array) for array in found)

@@ -1,5 +1,7 @@
 """How one of the pictures of a sample is made natively, and the records of a batch of it."""
 
+from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -29,6 +31,17 @@ class Drawn(NamedTuple):
     def work(self, out: Array) -> _native.PictureWork:
         """These records, made into `out`, an array of the picture's host_shape and host_dtype."""
         return _native.PictureWork(self.crops, self.store, out, self.programs)
+
+
+class Kit(NamedTuple):
+    """Records that batches of one size use, one after the other."""
+
+    count: int
+    native: _native.Kit
+    drawn: Drawn  # nothing is mixed
+
+
+KITS = 64  # that are kept; more batches are hardly ever under way
 
 
 @dataclass(frozen=True)
@@ -79,7 +92,29 @@ class Picture:
         found = self.drawing.ahead(work)
         return found and (found[0], self._drawn(work, found[1]))
 
+    @cached_property
+    def kits(self) -> deque[Kit]:
+        """Those that no batch has; append and pop are atomic."""
+        return deque(maxlen=KITS)
+
+    def kit(self, count: int) -> Kit | None:
+        """Records of `count` samples, for a job to fill; None where `ahead` has to be asked."""
+        while self.kits:
+            with suppress(IndexError):  # another thread has the last
+                kit = self.kits.pop()
+                if kit.count == count:
+                    return kit
+        found = self.drawing.fixed(count)
+        if found is None:
+            return None
+        runs, folded = found
+        drawn = self._records(folded, None, count)
+        return Kit(count, _native.Kit(drawn.crops, drawn.store, drawn.programs, runs), drawn)
+
     def _drawn(self, work: Work, drawn: Folded) -> Drawn:
+        return self._records(drawn, mix_records(self.plan, work), len(work))
+
+    def _records(self, drawn: Folded, how: MixRecords | None, count: int) -> Drawn:
         crops = _native.CropRecords(
             drawn.crops,
             self.filter if drawn.filters is None else drawn.filters,
@@ -87,7 +122,6 @@ class Picture:
             self.width,
             pil.PASS_ORDER,
         )
-        how = mix_records(self.plan, work)
         programs = (
             None if drawn.programs is None else _native.Programs(drawn.programs, self.functions)
         )
@@ -97,7 +131,7 @@ class Picture:
             stored = store.records(self.host_channels_last, lists, self.tables, self.plan.patch)
             return Drawn(crops, programs, stored, how)
         host, device = cuda.divided(
-            self.plan, self.host_shape(len(work)), cuda.HostPart(programs, lists), self.tables
+            self.plan, self.host_shape(count), cuda.HostPart(programs, lists), self.tables
         )
         return Drawn(
             crops, host.programs, store.records(True, host.lists, store.NO_TABLES), how, device

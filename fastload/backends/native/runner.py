@@ -13,11 +13,12 @@ from functools import cached_property
 import numpy as np
 from PIL import Image
 
-from fastload import _native
+from fastload import _native, rng
 from fastload.backends import foreign, mending
 from fastload.backends.native import augment, crop, cuda, store, undecoded
-from fastload.backends.native.picture import Drawn, Picture, picture
+from fastload.backends.native.picture import Drawn, Kit, Picture, picture
 from fastload.plan.bad_samples import Trouble
+from fastload.plan.batch import mix_records
 from fastload.plan.placement import Placement
 from fastload.plan.plan import Plan
 from fastload.sources import layered
@@ -81,15 +82,20 @@ class Runner:
         pairs = zip(self.pictures, plan.pictures, strict=True)
         return replace(self, plan=plan, pictures=tuple(replace(a, plan=b) for a, b in pairs))
 
-    def advise(self, pool: _native.Pool, work: Work, location: Location, seek: View) -> None:
-        """Ask the system to read the samples ahead: they are requested, and fetched a few batches
-        later.
+    def advise(
+        self, pool: _native.Pool, work: Work, location: Location, seek: View, *, later: bool
+    ) -> None:
+        """Ask the system to read ahead what is not read at once.
+
+        later: the samples are fetched after those of other batches.
         """
-        files, own = self.plan.source.files, seek.locate(work.samples, location.seek)
-        layers = layered.likely(location, own)
-        pool.advise(files, *(column[~layers] for column in location[:3]))
-        if own is not None and layers.any():
-            pool.advise(own.files, *(column[layers] for column in own[1:]))
+        files = self.plan.source.files
+        if later:
+            own = seek.locate(work.samples, location.seek)
+            layers = layered.likely(location, own)
+            pool.advise(files, *(column[~layers] for column in location[:3]))
+            if own is not None and layers.any():
+                pool.advise(own.files, *(column[layers] for column in own[1:]))
         for beside in self.plan.target.fields(self.plan.source) if self.plan.target else ():
             if any(way.data is not None for way in beside.every_way()):
                 continue
@@ -119,7 +125,12 @@ class Runner:
         """The batch that a job which reads makes by itself, into arrays as `start` takes them; None
         where it is drawn by Python.
         """
-        found = [picture.ahead(work) for picture in self.pictures] if self.goes_on else [None]
+        if not self.goes_on:
+            return None
+        kit = self.pictures[0].kit(len(work)) if len(self.pictures) == 1 else None
+        if kit is not None:
+            return self._follow(job, work, kit, take())
+        found = [picture.ahead(work) for picture in self.pictures]
         ready = [each for each in found if each is not None]
         if len(ready) < len(found):
             return None
@@ -130,6 +141,18 @@ class Runner:
             most_pixels=Image.MAX_IMAGE_PIXELS or 0,
         )  # fmt: skip
         return DrawnBatch(self, job, work, Trouble(self.plan.on_error, work), drawn, outs)
+
+    def _follow(self, job: _native.Job, work: Work, kit: Kit, outs: list[Array]) -> "DrawnBatch":
+        """The same of one picture, with records that earlier batches had."""
+        plan = self.pictures[0].plan
+        how, seen = mix_records(plan, work), plan.of_view(work)
+        job.follow(
+            kit.native, outs[0], seen.samples, seen.occurrences,
+            how.rows() if how and how.moves else None, seed=work.seed, epoch=work.epoch,
+            step=rng.batch_step(seen), rank=seen.rank, most_pixels=Image.MAX_IMAGE_PIXELS or 0,
+        )  # fmt: skip
+        drawn = kit.drawn if how is None else kit.drawn._replace(mix=how)
+        return DrawnBatch(self, job, work, Trouble(self.plan.on_error, work), [drawn], outs, kit)
 
     def draw(self, job: _native.Job, work: Work) -> "DrawnBatch":
         """Wait for the samples' sizes, then draw each picture's records. Raises SampleError."""
@@ -166,6 +189,7 @@ class DrawnBatch:
     trouble: Trouble
     drawn: list[Drawn] = field(default_factory=list)  # of each picture
     outs: list[Array] = field(default_factory=list)  # of each: host_shape, host_dtype
+    kit: Kit | None = None  # of the records, until the pixels are there
 
     def start(self, outs: list[Array]) -> None:
         """Start decoding into `outs`, of each picture an array of its host_shape and host_dtype.
@@ -175,14 +199,21 @@ class DrawnBatch:
         self.outs = outs
         self.job.run([one.work(out) for one, out in zip(self.drawn, outs, strict=True)])
 
+    def whole(self) -> bool:
+        """Wait for the job. True: `outs` are whole, and nothing is left to do for others."""
+        regular = self.job.wait_done()
+        if regular and self.kit is not None:
+            self.runner.pictures[0].kits.append(self.kit)
+            self.kit = None
+        return regular
+
     def finish(self) -> None:
         """Wait until `outs` are whole: the work and the records are those of what is in them.
 
         Raises SampleError for the first sample that nobody can decode, where bad samples raise.
         """
         asked: set[int] = set()  # what Pillow was asked for: it has the last word
-        while True:
-            self.job.wait_done()
+        while not self.whole():
             foreign, bad = self.through_pillow(self.drawn[0].crops.rows, asked)
             bad = [
                 (position, error) for position, error in bad if position not in self.trouble.lost
