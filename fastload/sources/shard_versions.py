@@ -27,8 +27,9 @@ TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
 class Version(NamedTuple):
     """What was committed once.
 
-    number: from 1 on; at: UTC, as ISO 8601 has it; index: XXH3-64 of its index; keys: of the file
-    with the keys that were deleted, XXH3-64; None: none were.
+    number: from 1 on; at: UTC, as ISO 8601 has it, or empty for the first one in a store; index:
+    XXH3-64 of its index; keys: of the file with the keys that were deleted, XXH3-64; None: none
+    were.
     """
 
     number: int
@@ -83,7 +84,7 @@ def _parsed(line: bytes) -> Version:
     numbers = [said[name] for name in ("version", "samples", "added", "deleted")]
     if not all(type(each) is int and each >= 0 for each in numbers) or type(said["at"]) is not str:
         raise TypeError("a number or a time is none")
-    if not TIME.fullmatch(said["at"]):
+    if said["at"] and not TIME.fullmatch(said["at"]):
         raise ValueError(f"a time is {said['at'][:30]!r}")
     number, samples, added, deleted = numbers
     keys = int(said["keys"], 16) if "keys" in said else None
