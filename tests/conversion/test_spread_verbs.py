@@ -101,7 +101,7 @@ def test_a_condition_holds_for_the_same_rows(tmp_path, on, condition):
 @pytest.mark.parametrize("told", ["at once", "by a worker"])
 def test_what_is_no_condition_is_said_as_by_threads(tmp_path, told, monkeypatch):
     put(tmp_path, content(columns()))
-    condition, real, me = "sise > 3", conditions.mask, os.getpid()
+    condition, real, me = "depth > 3", conditions.mask, os.getpid()
 
     def mask(where, classes, batches, condition):
         """As if only a later row told."""

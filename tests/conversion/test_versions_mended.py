@@ -7,7 +7,8 @@ from fastload.conversion import indexing, repair, seek_writer, subset_columns, s
 from fastload.conversion.readers import open_reader
 from fastload.conversion.versions import job
 from fastload.errors import ConversionError, UsageError
-from fastload.sources import open_source
+from fastload.sources import open_source, shard_versions
+from fastload.sources.shard_versions import Version
 from tests.conversion.conftest import convert
 
 from .version_helpers import append, folder, keys, prints
@@ -198,3 +199,9 @@ def test_a_filtered_shard_is_mended_unless_what_was_left_out_is_damaged(source, 
         f"{some}/shard-000000.tar: holds samples that no index here names, and they are damaged "
         "too (it was filtered); take the shard from where it came"
     )
+
+
+def test_the_first_version_in_a_store_has_no_time():
+    """Nobody has noted it; what is read is what was written."""
+    said = (Version(1, "", 7, 3, 3, 0), Version(2, "2026-11-01T00:00:00Z", 8, 4, 1, 0))
+    assert shard_versions.parse("x", b"".join(one.line() for one in said)) == said
