@@ -136,3 +136,17 @@ def test_a_locked_cache_costs_no_epoch(folder, monkeypatch):
     assert indexed(folder) == 0
     list(auto)
     assert indexed(folder) == 40
+
+
+def test_a_young_loader_reads_its_own_log_and_merges_nothing(folder, monkeypatch):
+    monkeypatch.setattr(collect, "REST", 600.0)
+    auto = make(folder)
+    want = list(auto)
+    list(auto)
+    assert ways(auto) == (40, 40, 0)
+    assert len(logs(folder)) == 1
+    assert cached(folder) == logs(folder)
+    del auto
+    later = make(folder)  # the log is nobody's now
+    assert same(list(later), want)
+    assert (ways(later), cached(folder)) == ((40, 0, 0), MERGED)
