@@ -182,7 +182,8 @@ TOPICS = (
          "conversion/preparing",
          "conversion/store_target", "conversion/store_writer",
          "conversion/journal", "conversion/finished", "conversion/beton_writer",
-         "conversion/folder_writer", "conversion/parquet_writer", "conversion/beton_samples"),
+         "conversion/folder_writer", "conversion/parquet_writer", "conversion/beton_samples",
+         "conversion/filtering", "conversion/doubles"),
         "The target holds something already, cannot be written, or has no room; or samples are "
         "bad.",
         "Give an empty folder, `--overwrite` or `--resume`. For bad samples: mend them, or "

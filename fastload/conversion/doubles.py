@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from fastload.errors import ConversionError
 from fastload.spec import Longs
 
 MOST = 1 << 20  # rows of a part that is looked at, about
@@ -27,7 +28,7 @@ class Doubles:
     Args:
         rows: How many there are at most.
 
-    Raises OSError where the folder for temporary files has no room.
+    Raises ConversionError where the folder for temporary files has no room.
     """
 
     def __init__(self, rows: int) -> None:
@@ -66,7 +67,13 @@ class Doubles:
         every = np.concatenate(self._waiting[number])
         whole = len(every) // CHUNK * CHUNK
         for begin in range(0, whole, CHUNK):
-            self._file.write(every[begin : begin + CHUNK].tobytes())
+            try:
+                self._file.write(every[begin : begin + CHUNK].tobytes())
+            except OSError as error:
+                raise ConversionError(
+                    f"{tempfile.gettempdir()}: cannot hold rows meanwhile ({error.strerror}); free "
+                    "some room there, or set TMPDIR to another folder"
+                ) from error
             self._places[number].append(self._end)
             self._end += CHUNK * every.itemsize * every.shape[1]
         self._waiting[number], self._count[number] = [every[whole:].copy()], len(every) - whole

@@ -61,12 +61,8 @@ class _Rows:
     """The rows of converted shards, gone over as often as they are asked for."""
 
     def __init__(self, source: ShardSource) -> None:
-        self.where, self.said, self.checksum = (
-            source.where,
-            source.rows.said,
-            source.rows.index_checksum,
-        )
-        self.source, self.extras = source, False
+        self.source, self.where, self.said = source, source.where, source.rows.said
+        self.extras = False  # files beside the images: known after the first pass
 
     def __len__(self) -> int:
         return self.said.rows
@@ -78,14 +74,14 @@ class _Rows:
             groups = shard_groups.streamed(self.where)
         except (OSError, pa.ArrowException, *arrow.PARSE_ERRORS):
             groups = shard_groups.of_index(self.source.index, Stamp(0, 0, 0))
-        if groups.checksum != self.checksum:
+        if groups.checksum != self.source.rows.index_checksum:
             raise SourceError(f"{path}: was replaced while it was read; filter it again")
         try:
             for batches in groups.batches:
                 self.extras = COLUMN in batches[0].schema.names
                 yield first, batches
                 first += sum(batch.num_rows for batch in batches)
-        except (pa.ArrowException, *arrow.PARSE_ERRORS) as error:
+        except (OSError, pa.ArrowException, *arrow.PARSE_ERRORS) as error:
             if isinstance(error, SourceError):
                 raise
             why = " ".join(str(error).split())[:200]

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from fastload.errors import UsageError
 from fastload.sources.arrow import import_arrow
-from fastload.sources.shard_index import Index
 
 NUMBERS = ("label", "height", "width", "size", "shard")
 TEXTS = ("key", "format", "class_name")
@@ -27,15 +26,6 @@ MEMBER = (ast.In, ast.NotIn)  # codespell:ignore notin
 ARITHMETIC = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide"}
 FUNCTIONS = {"startswith": "starts_with", "endswith": "ends_with", "contains": "match_substring"}
 HAS = f"have {', '.join((*NUMBERS, *TEXTS))}"
-
-
-def rows(index: Index, condition: str) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """int64 [K]: the rows of the index for which the condition holds, in order.
-
-    Raises UsageError.
-    """
-    held = mask(index.where, index.classes, index.batches, condition)
-    return np.flatnonzero(held).astype(np.int64)
 
 
 def mask(

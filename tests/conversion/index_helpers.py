@@ -2,10 +2,12 @@
 
 import json
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from fastload import _native
+from fastload.conversion import where
 from fastload.errors import SourceError
 from fastload.sources import arrow, open_source
 
@@ -56,3 +58,8 @@ def rewritten(data, change=None, text=None, **how):
 
 def writer_schema(schema, said):
     return schema.with_metadata({b"fastload": json.dumps(said)})
+
+
+def rows_where(index, condition):
+    """The rows for which it holds, of an index in memory."""
+    return np.flatnonzero(where.mask(index.where, index.classes, index.batches, condition))

@@ -1,11 +1,12 @@
 """fastload filter goes over the index some rows at a time, and writes what would be made of all."""
 
+import tempfile
 import tracemalloc
 
 import numpy as np
 import pytest
 
-from fastload.conversion import doubles, filtering, subset_columns, subsets, verify, where
+from fastload.conversion import doubles, filtering, subset_columns, subsets, verify
 from fastload.conversion.doubles import Doubles
 from fastload.conversion.index_file import IndexFile
 from fastload.errors import ConversionError, SourceError, UsageError
@@ -13,6 +14,7 @@ from fastload.files.below import opened
 from fastload.sources import open_source, shard_groups, sums
 from tests.conversion import shard_helpers as helpers
 from tests.conversion.conftest import convert, encode, write_tree
+from tests.conversion.index_helpers import rows_where
 
 large, folder, unread, by = helpers.large, helpers.folder, helpers.unread, helpers.by
 FILES = ("index.arrow", "index.arrow.xxh3")
@@ -38,7 +40,7 @@ def test_the_index_is_that_of_the_rows(folder, tmp_path, monkeypatch, condition,
     has["size"][5000:8000] = has["size"][:3000]
     helpers.put(folder, helpers.content(has))
     index = open_source(folder).index
-    rows = np.arange(len(index)) if condition is None else where.rows(index, condition)
+    rows = np.arange(len(index)) if condition is None else rows_where(index, condition)
     rows = first_of_equal(index, rows) if unique else rows
     want = subsets.write(str(tmp_path / "want"), [subset_columns.Part(index, rows)])
 
@@ -68,7 +70,7 @@ def test_small_data_sets(tools, small, tmp_path, beside):
     at.write_bytes(sums.line(open_source(tmp_path / "shards").index.checksum))
     index = open_source(tmp_path / "shards").index
     condition = "label == 'dog' and width > 18"
-    part = subset_columns.Part(index, where.rows(index, condition))
+    part = subset_columns.Part(index, rows_where(index, condition))
     subsets.write(str(tmp_path / "want"), [part])
     filtering.run(str(tmp_path / "shards"), str(tmp_path / "got"), condition)
     for name in FILES:
@@ -188,3 +190,19 @@ def test_the_checksums_of_a_file_that_is_written_in_pieces(tmp_path, size):
     with opened(str(tmp_path)) as at, IndexFile(at) as file:
         file.write(b"x")
     assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_no_room_for_what_is_kept_meanwhile(monkeypatch):
+    monkeypatch.setattr(doubles, "CHUNK", 4)
+    found = Doubles(100)
+
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(found._file, "write", full)
+    with pytest.raises(ConversionError) as refused:
+        found.add(*(np.arange(9) for _ in range(3)))
+    assert str(refused.value) == (
+        f"{tempfile.gettempdir()}: cannot hold rows meanwhile (No space left on device); free some "
+        "room there, or set TMPDIR to another folder"
+    )

@@ -5,9 +5,10 @@ import os
 import numpy as np
 import pytest
 
-from fastload.conversion import subset_columns, subsets, verify, where
+from fastload.conversion import subset_columns, subsets, verify
 from fastload.errors import ConversionError, SourceError, UsageError
 from fastload.sources import open_source
+from tests.conversion.index_helpers import rows_where
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ def test_conditions_are_pythons(shards, condition):
         }
         for n in range(7)
     ]
-    assert where.rows(index, condition).tolist() == [
+    assert rows_where(index, condition).tolist() == [
         n for n, row in enumerate(rows) if CONDITIONS[condition](row)
     ]
 
@@ -89,7 +90,7 @@ OTHER_KIND = (
 )  # fmt: skip
 def test_everything_else_is_refused(shards, condition, text):
     with pytest.raises(UsageError) as refused:
-        where.rows(subsets.open_index(str(shards)), condition)
+        rows_where(subsets.open_index(str(shards)), condition)
     assert str(refused.value) == text
 
 
@@ -106,13 +107,13 @@ def test_everything_else_is_refused(shards, condition, text):
 )
 def test_what_is_no_python_is_refused(shards, condition):
     with pytest.raises(UsageError) as refused:
-        where.rows(subsets.open_index(str(shards)), condition)
+        rows_where(subsets.open_index(str(shards)), condition)
     assert str(refused.value).startswith("where: ")
 
 
 def test_filter_links_the_shards_and_keeps_the_rest(tools, shards, tmp_path):
     index = subsets.open_index(str(shards))
-    rows = where.rows(index, "label == 'dog' and width > 18")
+    rows = rows_where(index, "label == 'dog' and width > 18")
     done = subsets.write(str(tmp_path / "out"), [subset_columns.Part(index, rows)])
     assert keys(tmp_path / "out") == ["dog/2", "dog/4", "dog/6"]
     assert (done.samples, done.classes, done.copied) == (3, 2, 0)
