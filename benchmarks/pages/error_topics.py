@@ -105,7 +105,7 @@ TOPICS = (
     ),
     Topic(
         "The order of a pipeline", "PipelineError",
-        ("plan/plan", "plan/steps", "plan/resizing", "plan/pipeline"),
+        ("plan/plan", "plan/steps", "plan/resizing", "plan/patches", "plan/pipeline"),
         "Ops stand in an order that cannot work, or images would have different sizes in a batch.",
         "Order the ops: crop, augment, then tensor, type and normalisation.",
     ),

@@ -86,7 +86,7 @@ TOPICS = (
         "data set again.",
     ),
     Topic(
-        "Boxes, masks and keypoints", "SampleError", ("joint/", "plan/jointly"),
+        "Boxes, masks and keypoints", "SampleError", ("detection/", "joint/", "plan/jointly"),
         "A sample has no boxes where a transform needs some, is too small for it, or the loader is "
         "asked for batches of one size.",
         "Leave such samples or options out. [The guide](guides/detection.md) shows how.",
