@@ -36,7 +36,7 @@ class Drawn(NamedTuple):
 class Kit(NamedTuple):
     """Records that batches of one size use, one after the other."""
 
-    count: int
+    samples: int
     native: _native.Kit
     drawn: Drawn  # nothing is mixed
 
@@ -102,7 +102,7 @@ class Picture:
         while self.kits:
             with suppress(IndexError):  # another thread has the last
                 kit = self.kits.pop()
-                if kit.count == count:
+                if kit.samples == count:
                     return kit
         found = self.drawing.fixed(count)
         if found is None:
