@@ -93,7 +93,10 @@ class Workers(_MultiProcessingDataLoaderIter):
             return super()._try_get_data(timeout)  # type: ignore[no-untyped-call]
         except (ConnectionError, EOFError) as error:
             # A worker died while it handed a batch over, and is not known to be dead yet.
-            multiprocessing.connection.wait([worker.sentinel for worker in self._workers], LOOK)
+            ended = multiprocessing.connection.wait([one.sentinel for one in self._workers], LOOK)
+            for worker in self._workers:
+                if worker.sentinel in ended:
+                    worker.join(LOOK)  # the system closes its files, and then ends it
             if dead := ", ".join(
                 str(worker.pid) for worker in self._workers if not worker.is_alive()
             ):

@@ -3,6 +3,7 @@
 nanobind_add_module(_test_pixels STABLE_ABI FREE_THREADED NB_STATIC NOMINSIZE
   kernels/bind/arrays.cpp
   kernels/jpeg/markers.cpp
+  kernels/jpeg/pixels_ended.cpp
   kernels/jpeg/pixels_idct.cpp
   kernels/jpeg/pixels_reduced.cpp
   kernels/jpeg/pixels_scalar.cpp

@@ -1,8 +1,9 @@
 """Small data sets for verbs whose units other processes do, and workers that may be killed."""
 
+import numpy as np
 import pytest
 
-from fastload.conversion import job, verify
+from fastload.conversion import job, verify, where
 
 from .fleet_helpers import die, die_untold, fleet, nothing
 
@@ -39,5 +40,11 @@ def damaged(tools, small, tmp_path):
     return out
 
 
-def by_threads(where):
-    return verify.verify(verify.prepare(str(where)), 1)
+def by_threads(folder):
+    return verify.verify(verify.prepare(str(folder)), 1)
+
+
+def rows_by_threads(index, condition):
+    """int64 [K]: the rows of the index for which the condition holds, in order."""
+    held = where.mask(index.where, index.classes, index.batches, condition)
+    return np.flatnonzero(held)

@@ -6,13 +6,13 @@ import os
 import pytest
 
 from fastload.conversion import indexing, job, repair, verify
-from fastload.conversion import where as conditions
 from fastload.conversion.spread import filter as spread_filter
 from fastload.conversion.spread import index as spread_index
 from fastload.conversion.spread import repair as spread_repair
 from fastload.conversion.spread import verify as spread_verify
 
 from .format_helpers import convert, found
+from .spread_helpers import rows_by_threads
 
 pytestmark = [
     pytest.mark.long,
@@ -92,7 +92,7 @@ def test_other_verbs_give_what_threads_give(ray, tools, small, tmp_path):
     assert (len(done.files), done.damages, tools.contents(out)) == (2, 2, whole)
     assert repair.run(str(out), job.readers.open_reader(str(small))).damages == 0
     rows = spread_filter.rows(index, "label == 1", on())
-    assert rows.tolist() == conditions.rows(index, "label == 1").tolist()
+    assert rows.tolist() == rows_by_threads(index, "label == 1").tolist()
     for where in (out, small):
         indexing.run(indexing.prepare(str(where)), 4, 1)
         want = tools.contents(where)

@@ -17,7 +17,7 @@ from fastload.errors import ConversionError, UsageError
 
 from .fleet_helpers import die, fail, fleet
 from .shard_helpers import columns, content, put
-from .spread_helpers import by_threads, damaged, flip, on
+from .spread_helpers import by_threads, damaged, flip, on, rows_by_threads
 
 __all__ = ["damaged", "on"]
 
@@ -94,7 +94,7 @@ def test_a_condition_holds_for_the_same_rows(tmp_path, on, condition):
     put(tmp_path, content(columns()))
     index = verify.prepare(str(tmp_path))
     got = filtering.rows(index, condition, on, each=1)
-    assert got.tolist() == conditions.rows(index, condition).tolist()
+    assert got.tolist() == rows_by_threads(index, condition).tolist()
     assert len(got) > 500
 
 
@@ -111,7 +111,7 @@ def test_what_is_no_condition_is_said_as_by_threads(tmp_path, told, monkeypatch)
     if told == "by a worker":
         monkeypatch.setattr(conditions, "mask", mask)
     index, said = verify.prepare(str(tmp_path)), []
-    for rows in (conditions.rows, lambda *given: filtering.rows(*given, job.On(fleet()), each=1)):
+    for rows in (rows_by_threads, lambda *given: filtering.rows(*given, job.On(fleet()), each=1)):
         with pytest.raises(UsageError) as error:
             rows(index, condition)
         said.append(str(error.value))

@@ -25,7 +25,7 @@ EACH = 256  # batches of a unit: a million rows
 def rows(
     index: Index, condition: str, on: On, advance: Advance = workers.ignore, each: int = EACH
 ) -> Longs:
-    """What `where.rows` returns. each: batches of the index in a unit.
+    """The rows for which the condition holds, in order. each: batches of the index in a unit.
 
     Raises ConversionError, UsageError.
     """
