@@ -3,7 +3,6 @@
 import copy
 import json
 
-import numpy as np
 import pytest
 import torch
 from PIL import Image
@@ -15,7 +14,6 @@ import fastload
 from fastload import BucketSampler, TokenSampler
 from fastload import transforms as T
 from fastload.backends.native import drawing
-from fastload.engine.tokens import TokenEngine
 from fastload.errors import BackendError, PipelineError, SampleError, UsageError
 
 from .resume_helpers import check_every_step, check_some, digest, told_once
@@ -198,28 +196,6 @@ def test_an_epoch_goes_on_after_a_batch_that_failed(bad_folder):
     assert found in (0, 1)
     with pytest.raises(StopIteration):
         next(batches)
-
-
-@pytest.mark.parametrize("workers", [0, 2])
-def test_an_interrupt_takes_one_batch_and_moves_no_part_of_it_to_others(
-    folder, monkeypatch, workers
-):
-    """It comes while the first part is handed over."""
-    loader = make(folder)
-    wanted, finish, calls = list(loader), TokenEngine.finish, []
-    assert len(np.unique(order(loader)[0].tokens.grids, axis=0)) > 1
-
-    def interrupted(self, *given):
-        calls.append(None)
-        if len(calls) == 1:
-            raise KeyboardInterrupt
-        return finish(self, *given)
-
-    monkeypatch.setattr(TokenEngine, "finish", interrupted)
-    batches = iter(make(folder, num_workers=workers))
-    with pytest.raises(KeyboardInterrupt):
-        next(batches)
-    torch.testing.assert_close([*batches], wanted[1:], rtol=0, atol=0)
 
 
 def test_memory_is_one_ring_of_slots(folder):
