@@ -208,6 +208,8 @@ class Recorded:
         """The same for any batch of so many samples; None where others' functions are called for
         each.
         """
+        if self.given:
+            return None
         runs: list[FixedRun] = []
         arrays: dict[str, Array] = {}
         for part, of_batch in ((self.samples, False), (self.batch, True)):
@@ -215,7 +217,7 @@ class Recorded:
                 flat, made = part.made(1 if of_batch else count)
                 runs.append((part.draws, of_batch, flat))
                 arrays |= made
-        return None if self.given else (runs, arrays)
+        return runs, arrays
 
     def run(self, work: Work, sizes: Ints) -> dict[str, Array] | None:
         """These arrays, filled; None where NumPy has to draw this batch."""

@@ -47,7 +47,7 @@ class Ordered:
     memory: Memory | None = None  # None: an error in its place
     grids: tuple[Ints, ...] = ()  # of each part, patches high and wide
     done: list[Batch] = field(default_factory=list)  # of the parts that have come
-    error: Exception | None = None  # of the first of them that failed
+    error: BaseException | None = None  # of the first of them that failed
 
 
 Split = tuple[Ordered, list[WorkOrError]]

@@ -42,9 +42,13 @@ class Owned:
     def __init__(self) -> None:
         # Tensors, and their memory as arrays. Append and pop are atomic: any thread may come
         self._made: deque[tuple[torch.Tensor, Longs]] = deque()
+        self._count = 0  # labels of the batch before
 
     def __call__(self, array: Array) -> torch.Tensor:
         if array.ndim != 1 or array.dtype != np.int64 or not len(array):
+            return own(array)
+        before, self._count = self._count, len(array)
+        if before != len(array):  # of lengths that change, most would be made in vain
             return own(array)
         while True:
             try:

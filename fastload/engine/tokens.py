@@ -74,7 +74,7 @@ class TokenBatches:
         return count
 
     def __next__(self) -> Batch:
-        away, ready = self.inner.asked()
+        ready, away = self.ready, self.inner.asked()
         if not self.inner.under_way:
             self.close()
             raise StopIteration
@@ -84,6 +84,8 @@ class TokenBatches:
         self.inner.under_way.popleft()
         self.inner.gave(away, ready)
         if batch.error is not None:
+            if not isinstance(batch.error, Exception):
+                return next(self)  # it was raised, and took the batch as it takes any
             try:
                 raise batch.error
             finally:
@@ -98,11 +100,13 @@ class TokenBatches:
         pending = self.inner.pending
         try:
             batch.done.append(next(self.inner))
-        except Exception as error:
+        except BaseException as error:
             if self.inner.pending == pending:
                 raise
             batch.error = batch.error or error
             batch.done.append([])
+            if not isinstance(error, Exception):  # Ctrl-C, which is not kept for later
+                raise
 
     def _whole(self, batch: Ordered) -> Batch:
         work, memory = batch.work, batch.memory
@@ -142,12 +146,12 @@ class _Alone(Inline):
         """Parts that are to come."""
         return len(self.left)
 
-    def asked(self) -> tuple[float, int]:
+    def asked(self) -> float:
         """The caller wants a batch."""
         if not self.under_way and (found := next(self.batches, None)) is not None:
             self.under_way.append(found[0])
             self.left.extend(found[1])
-        return 0.0, 0
+        return 0.0
 
     def gave(self, away: float, ready: int) -> None:
         """It goes with one."""
@@ -164,9 +168,9 @@ class _Threaded(Threaded):
         # Batches have a pace, their parts have none.
         self.pace, self.feed.pace = self.feed.pace, _Still()
 
-    def asked(self) -> tuple[float, int]:
-        """The caller wants a batch: how long it has been away, s, and the parts that are done."""
-        return self.pace.asked(), self.ready
+    def asked(self) -> float:
+        """The caller wants a batch: how long it has been away, s."""
+        return self.pace.asked()
 
     def gave(self, away: float, ready: int) -> None:
         """It goes with one, which is under way no more."""

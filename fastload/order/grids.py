@@ -30,6 +30,8 @@ def grids(sizes: Ints, patch: int, length: int, enlarge: float | None = None) ->
         middle = (low + high) / 2.0
         fits: Bools = _grid(sides, middle, patch).prod(axis=1) <= length
         low, high = np.where(fits, middle, low), np.where(fits, high, middle)
+    while (much := _grid(sides, low, patch).prod(axis=1) > length).any():
+        low[much] /= 2.0  # sides of millions of px, as a header may claim them
     if enlarge is not None:
         low = np.minimum(low, enlarge)
     grid = np.minimum(_grid(sides, low, patch), MAX_SIDE // patch).astype(np.int32)

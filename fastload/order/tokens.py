@@ -18,6 +18,7 @@ from fastload.transforms.base import MAX_SIDE
 
 MOST = 1 << 20  # tokens of an image
 MOST_LENGTHS = 64
+MOST_ROWS = (1 << 15) - 1  # lengths of rows, whose numbers are int16
 SHOWN = 4  # row lengths in a line
 
 
@@ -47,7 +48,8 @@ class TokenSampler(GroupSampler):
             ranks would have unequal numbers (up to num_replicas - 1). True: it is left out.
 
     Raises:
-        UsageError: An argument is out of its range; every such argument is named.
+        UsageError: An argument is out of its range; every such argument is named. Or rows would
+            have too many lengths.
         SourceError: The sizes of the data set's images cannot be found out.
 
     Example:
@@ -102,6 +104,11 @@ class TokenSampler(GroupSampler):
             grid = grids.grids(sizes, self.patch, length, self.enlarge)
             tokens = grid.prod(axis=1, dtype=np.int64)
             rows = grids.rows(tokens, self.padding)
+            if len(found) + len(rows) > MOST_ROWS:
+                raise UsageError(
+                    f"TokenSampler: lengths and padding make {len(found) + len(rows):,} lengths of "
+                    f"rows or more, want up to {MOST_ROWS:,}; allow more padding"
+                )
             row = grids.row_of(tokens, rows)
             self._grids[at] = grid
             self._rows[at] = row + len(found)
@@ -162,9 +169,10 @@ class TokenSampler(GroupSampler):
     @property
     def shapes(self) -> list[tuple[int, int]]:
         """Heights and widths, px, of which some image is."""
-        every = np.unique(self._grids.reshape(-1, 2), axis=0)
-        pairs = (every.astype(np.int64) * self.patch).tolist()
-        return [(height, width) for height, width in pairs]
+        high, wide = self._grids.reshape(-1, 2).T
+        every = np.unique(high.astype(np.uint32) << 16 | wide)  # by rows it would take much longer
+        pairs = np.stack([every >> 16, every & 0xFFFF], axis=1).astype(np.int64) * self.patch
+        return [(height, width) for height, width in pairs.tolist()]
 
     def said(self) -> str:
         """Its batches in one line, as `DataLoader.explain` says them."""

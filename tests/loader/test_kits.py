@@ -9,6 +9,7 @@ from PIL import Image
 
 import fastload
 from fastload import transforms as T
+from fastload.backends.native.runner import Runner
 
 COUNT, SIZE = 43, 8
 OPS = [
@@ -63,6 +64,23 @@ def test_a_kit_whose_batch_had_a_bad_sample_is_dropped(folder, tmp_path):
     for _ in range(3):
         for one, other in zip(native, inline, strict=True):
             torch.testing.assert_close(one, other, rtol=0, atol=0)
+
+
+def test_records_that_may_run_again_say_what_is_mixed(folder, monkeypatch):
+    """Where Pillow has to help, the job runs again by these."""
+    follow, found = Runner._follow, []
+
+    def noted(self, job, work, kit, outs):
+        batch = follow(self, job, work, kit, outs)
+        found.append((batch.drawn[0].mix.rows(), batch.drawn[0].store.partners))
+        return batch
+
+    monkeypatch.setattr(Runner, "_follow", noted)
+    native = made(folder, 2, mix=T.MixUp(alpha=0.4))
+    for _ in range(2):
+        assert sum(len(images) for images, _ in native) == COUNT
+    assert found
+    assert all(np.array_equal(wanted, partners) for wanted, partners in found)
 
 
 def test_an_iterator_that_is_dropped_leaves_no_kit_that_is_in_use(folder):

@@ -46,6 +46,15 @@ def test_a_grid_has_the_images_aspect_but_for_a_patch():
     assert ((low <= wanted) & (wanted <= most))[fits].all()
 
 
+def test_sides_that_a_header_may_claim_fit_too():
+    most = 2**31 - 1
+    sides = np.array([(most, most), (1, most), (most, 1), (most, 7)], np.int32)
+    for patch, length in ((1, 1), (1, 200), (16, 256)):
+        found = grids.grids(sides, patch, length).prod(axis=1)
+        assert (found >= 1).all()
+        assert (found <= length).all()
+
+
 def test_an_unknown_size_is_square():
     assert grids.grids(np.zeros((1, 2), np.int32), 16, 256).tolist() == [[16, 16]]
 

@@ -31,6 +31,14 @@ def test_other_numbers_of_labels_are_made_anew():
         assert owned(np.arange(count)).tolist() == list(range(count))
 
 
+def test_none_is_made_ahead_where_each_batch_has_another_number_of_labels():
+    """As the parts of batches of patches have."""
+    owned = tensors.Owned()
+    for count in (4, 7) * 20:
+        assert owned(np.arange(count)).tolist() == list(range(count))
+    assert not owned._made
+
+
 @pytest.mark.parametrize(
     "values",
     [np.eye(2, 3, dtype=np.float32), np.array([True, False]), np.arange(3, dtype=np.int32)],
@@ -45,8 +53,10 @@ def test_what_is_no_label_is_copied_too(values):
 
 def test_whoever_makes_them_in_inference_mode_leaves_plain_ones_to_others():
     owned = tensors.Owned()
+    owned(np.arange(3))
     with torch.inference_mode():
         owned(np.arange(3))
+    assert owned._made
     assert not any(owned(np.arange(3)).is_inference() for _ in range(tensors.TOGETHER))
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import fastload
 from fastload.errors import UsageError
+from fastload.order import tokens
 
 LENGTHS = (64, 128, 196)
 
@@ -157,6 +158,18 @@ def test_what_is_wrong_is_named(name):
     with pytest.raises(UsageError) as error:
         fastload.TokenSampler([(10, 10)], **{"tokens": 1024, **options})
     assert str(error.value) == f"TokenSampler: {text}"
+
+
+def test_more_row_lengths_than_can_be_numbered_are_refused(monkeypatch):
+    monkeypatch.setattr(tokens, "MOST_ROWS", 3)
+    sizes = [(16, 16), (16, 32), (16, 64), (16, 128)]
+    fastload.TokenSampler(sizes, 64, lengths=64, padding=0.5, enlarge=1)
+    with pytest.raises(UsageError) as error:
+        fastload.TokenSampler(sizes, 64, lengths=64, padding=0, enlarge=1)
+    assert str(error.value) == (
+        "TokenSampler: lengths and padding make 4 lengths of rows or more, want up to 3; allow "
+        "more padding"
+    )
 
 
 def test_data_without_sizes_is_refused():

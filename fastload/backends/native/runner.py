@@ -146,12 +146,15 @@ class Runner:
         """The same of one picture, with records that earlier batches had."""
         plan = self.pictures[0].plan
         how, seen = mix_records(plan, work), plan.of_view(work)
+        partners = how.rows() if how and how.moves else None
         job.follow(
-            kit.native, outs[0], seen.samples, seen.occurrences,
-            how.rows() if how and how.moves else None, seed=work.seed, epoch=work.epoch,
-            step=rng.batch_step(seen), rank=seen.rank, most_pixels=Image.MAX_IMAGE_PIXELS or 0,
+            kit.native, outs[0], seen.samples, seen.occurrences, partners, seed=work.seed,
+            epoch=work.epoch, step=rng.batch_step(seen), rank=seen.rank,
+            most_pixels=Image.MAX_IMAGE_PIXELS or 0,
         )  # fmt: skip
         drawn = kit.drawn if how is None else kit.drawn._replace(mix=how)
+        if partners is not None:  # for samples that Pillow decodes: then the job runs again
+            drawn = drawn._replace(store=store.mixed(drawn.store, partners))
         return DrawnBatch(self, job, work, Trouble(self.plan.on_error, work), [drawn], outs, kit)
 
     def draw(self, job: _native.Job, work: Work) -> "DrawnBatch":

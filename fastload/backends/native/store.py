@@ -49,6 +49,14 @@ def tables(steps: tuple[Step, ...], dtype: str) -> Tables:
     return Tables(table(steps, dtype), fills(steps, dtype), *noise(steps, dtype))
 
 
+def mixed(one: _native.StoreRecords, partners: Ints | None) -> _native.StoreRecords:
+    """The same records, of a batch that is mixed."""
+    return _native.StoreRecords(
+        channels_last=one.channels_last, table=one.table, rows=one.rows, columns=one.columns,
+        boxes=one.boxes, fills=one.fills, noise=one.noise, partners=partners, patch=one.patch,
+    )  # fmt: skip
+
+
 def records(
     channels_last: bool, batch: Lists, constant: Tables, patch: int = 0
 ) -> _native.StoreRecords:
