@@ -162,7 +162,7 @@ def child(
     )
     into, out = process.stdin, process.stdout
     if into is None or out is None:  # cannot be: both are pipes
-        raise BackendError(f"{key(spec)}: no pipes; report this")
+        raise BackendError(f"{spec['loader']}: no pipes; report this")
 
     def epoch() -> float:
         try:
@@ -171,7 +171,7 @@ def child(
             return float(out.readline())
         except (BrokenPipeError, ValueError) as error:
             raise BackendError(
-                f"{key(spec)}: its process ended ({process.wait()}); see its message above"
+                f"{spec['loader']}: its process ended ({process.wait()}); see its message above"
             ) from error
 
     with process:  # leaving closes the pipes, which ends the child

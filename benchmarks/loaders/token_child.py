@@ -3,6 +3,8 @@
 Its argument is JSON. For every line on stdin it runs one epoch and answers with images per second.
 """
 
+import contextlib
+import sys
 import time
 from typing import Any
 
@@ -20,12 +22,13 @@ SCALE, RATIO, PATCH = (0.3, 1.0), (0.8, 1.25), 16
 def make_loader(spec: dict[str, Any]) -> Any:
     length, tokens = spec["length"], spec["tokens"]
     if spec["loader"] == "timm":
-        return create_naflex_loader(
-            timm.data.create_dataset("", spec["data"]), patch_size=PATCH, train_seq_lens=(length,),
-            batch_size=tokens // length, is_training=True, scale=SCALE, ratio=RATIO,
-            color_jitter=0.0, interpolation="bicubic", mean=MEAN, std=STD,
-            num_workers=spec["workers"], use_prefetcher=False, pin_memory=False,
-        )  # fmt: skip
+        with contextlib.redirect_stdout(sys.stderr):  # it says what it does
+            return create_naflex_loader(
+                timm.data.create_dataset("", spec["data"]), patch_size=PATCH,
+                train_seq_lens=(length,), batch_size=tokens // length, is_training=True,
+                scale=SCALE, ratio=RATIO, color_jitter=0.0, interpolation="bicubic", mean=MEAN,
+                std=STD, num_workers=spec["workers"], use_prefetcher=False, pin_memory=False,
+            )  # fmt: skip
     box = transforms.RandomResizedCrop(
         224, SCALE, RATIO, interpolation=transforms.InterpolationMode.BICUBIC
     )
@@ -41,8 +44,9 @@ def make_loader(spec: dict[str, Any]) -> Any:
 def epoch(loader: Any) -> float:
     """Images per second over one whole epoch, from iter() to the last batch."""
     start, images = time.perf_counter(), 0
-    for _, labels in loader:
-        images += len(labels)
+    with contextlib.redirect_stdout(sys.stderr):
+        for _, labels in loader:
+            images += len(labels)
     return images / (time.perf_counter() - start)
 
 
