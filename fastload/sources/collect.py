@@ -21,9 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastload import _native
+from fastload.errors import SourceError
 from fastload.files import cache
 from fastload.files.below import Folder
-from fastload.sources import seek, seek_data, seek_known, seek_merge
+from fastload.sources import arrow, seek, seek_data, seek_known, seek_merge
 from fastload.sources.base import FileSource, Seek, Source
 from fastload.sources.mapped import SpanSource
 from fastload.sources.seek import FolderSeek
@@ -142,6 +143,9 @@ class Collection:
     def _merge(self) -> None:
         names = seek_merge.log_names(self.folder)
         if self._may_rest(names) and not self.cached.changed():
+            return
+        if not imports_arrow():  # nothing can be merged, and the logs serve as they are
+            self.in_memory = True
             return
         with seek_merge.locked(self.folder, WAIT) as held:
             if held is None:
@@ -266,3 +270,12 @@ def unusable(folder: str) -> str:
 def has_arrow() -> bool:
     """Whether it is installed. To import it takes as long as decoding some hundred images."""
     return importlib.util.find_spec("pyarrow") is not None
+
+
+def imports_arrow() -> bool:
+    """Whether it can be used too: what is installed may lack a library, or fit another Python."""
+    try:
+        arrow.import_arrow("")
+    except SourceError:
+        return False
+    return True

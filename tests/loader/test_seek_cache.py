@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -99,6 +100,16 @@ def test_without_pyarrow(folder, monkeypatch):
     assert (
         make(folder).explain().endswith("others are collected in memory (pyarrow is not installed)")
     )
+
+
+def test_a_pyarrow_that_is_there_and_cannot_be_imported(folder, monkeypatch):
+    monkeypatch.setattr(collect, "has_arrow", lambda: True)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    auto, off = make(folder), make(folder, "off")
+    for _ in range(2):
+        assert same(list(auto), list(off))
+    assert ways(auto) == (40, 40, 0)
+    assert not {*cached(folder)} & {*MERGED}
 
 
 def test_a_merge_that_fails_loses_nothing(folder, monkeypatch):
