@@ -181,12 +181,11 @@ def cache(
     request: pytest.FixtureRequest, caches: Iterator[Path], monkeypatch: pytest.MonkeyPatch
 ) -> Path:
     """The user's cache, where loaders collect seek indexes: each test has its own, in its folder
-    if it has one. What is collected there is merged before the next epoch, however soon that is.
+    if it has one.
     """
     has_folder = "tmp_path" in request.fixturenames
     path = request.getfixturevalue("tmp_path") / "cache" if has_folder else next(caches)
     monkeypatch.setenv("XDG_CACHE_HOME", str(path))
-    monkeypatch.setattr("fastload.sources.collect.REST", 0.0)
     return path
 
 

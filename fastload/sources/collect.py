@@ -1,18 +1,14 @@
 """Seek indexes made on the way: what the first epoch over files, or over spans of files, decodes
 anyway is indexed, and the next epochs use it.
 
-Worker threads append to a log of their process (_native.Collector), and the next epoch reads them
-from there. Before an epoch begins, the logs of all processes are merged into the user's cache
-(seek_merge.py), which later runs find: those of others at once, since only so are they found, its
-own ones when the loader is older than REST. What a short run leaves, the next one merges. Nothing
-is written beside the data.
+Worker threads append to a log of their process (_native.Collector); before an epoch begins, the
+logs of all processes are merged into the user's cache (seek_merge.py), which later runs find.
+Nothing is written beside the data.
 """
 
 import contextlib
-import importlib.util
 import os
 import threading
-import time
 import warnings
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -38,9 +34,6 @@ Collectable: TypeAlias = FileSource | SpanSource
 # Bytes of indexes in memory, where the cache cannot be written: of 600,000 ImageNet images
 MEMORY = 1 << 30
 WAIT = 10.0  # s that an epoch may wait for another process that merges
-# s that a process leaves its own logs as they are. Importing Arrow and merging take as long as a
-# whole epoch over 1,000 images.
-REST = 60.0
 WORTH = 64  # INDEX is written again for at least 1/64 new rows
 
 
@@ -97,7 +90,6 @@ class Collection:
         )
         self.collector = self._collector()
         self._merged = 0  # of the collector's records
-        self._rests_until = time.monotonic() + REST
         self.view: Collected | None = None  # of the last epoch
         self._made_of: object = None  # what the view is made of
         self._warned = False
@@ -142,10 +134,7 @@ class Collection:
 
     def _merge(self) -> None:
         names = seek_merge.log_names(self.folder)
-        if self._may_rest(names) and not self.cached.changed():
-            return
-        if not imports_arrow():  # nothing can be merged, and the logs serve as they are
-            self.in_memory = True
+        if not names and not self.cached.changed():
             return
         with seek_merge.locked(self.folder, WAIT) as held:
             if held is None:
@@ -170,11 +159,6 @@ class Collection:
                 self._merged = count
             else:
                 seek_merge.remove(held, [log.name for log in logs if log.ended])
-
-    def _may_rest(self, names: list[str]) -> bool:
-        """Whether these logs are none, or but its own, which serve this process as they are."""
-        own = {os.path.basename(path) for path in self.collector.logs()}
-        return not names or (own.issuperset(names) and time.monotonic() < self._rests_until)
 
     def _worth(self, logs: list[seek_data.Log], own: int = 0) -> bool:
         """Whether to write INDEX again: an ended log is to go, or there is much to be added."""
@@ -268,12 +252,6 @@ def unusable(folder: str) -> str:
 
 
 def has_arrow() -> bool:
-    """Whether it is installed. To import it takes as long as decoding some hundred images."""
-    return importlib.util.find_spec("pyarrow") is not None
-
-
-def imports_arrow() -> bool:
-    """Whether it can be used too: what is installed may lack a library, or fit another Python."""
     try:
         arrow.import_arrow("")
     except SourceError:

@@ -2,7 +2,6 @@
 
 import os
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -102,16 +101,6 @@ def test_without_pyarrow(folder, monkeypatch):
     )
 
 
-def test_a_pyarrow_that_is_there_and_cannot_be_imported(folder, monkeypatch):
-    monkeypatch.setattr(collect, "has_arrow", lambda: True)
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    auto, off = make(folder), make(folder, "off")
-    for _ in range(2):
-        assert same(list(auto), list(off))
-    assert ways(auto) == (40, 40, 0)
-    assert not {*cached(folder)} & {*MERGED}
-
-
 def test_a_merge_that_fails_loses_nothing(folder, monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
@@ -147,17 +136,3 @@ def test_a_locked_cache_costs_no_epoch(folder, monkeypatch):
     assert indexed(folder) == 0
     list(auto)
     assert indexed(folder) == 40
-
-
-def test_a_young_loader_reads_its_own_log_and_merges_nothing(folder, monkeypatch):
-    monkeypatch.setattr(collect, "REST", 600.0)
-    auto = make(folder)
-    want = list(auto)
-    list(auto)
-    assert ways(auto) == (40, 40, 0)
-    assert len(logs(folder)) == 1
-    assert cached(folder) == logs(folder)
-    del auto
-    later = make(folder)  # the log is nobody's now
-    assert same(list(later), want)
-    assert (ways(later), cached(folder)) == ((40, 0, 0), MERGED)
