@@ -84,7 +84,7 @@ void PackedIndex::fail(int code, const std::string& why) const {
 }
 
 bool PackedIndex::find(int64_t part, int64_t offset, Packed& out) const {
-  if (part < 0 || part >= parts() || (offset & kPackedBit) == 0) return false;
+  if (part < 0 || part >= parts() || offset < 0 || (offset & kPackedBit) == 0) return false;
   const Part& of = parts_[part];
   const int64_t row = (offset & ~kPackedBit) >> kPackedInside;
   if (row >= of.rows) return false;
