@@ -11,7 +11,7 @@ import numpy as np
 from fastload.detection.data import Detection, Transforms
 from fastload.detection.objects import AVAILABLE, FARTHEST, KEYS, Table, checked_keys, starts
 from fastload.errors import SourceError
-from fastload.files.names import Inner, NameRefusedError
+from fastload.files.names import SHOWN, Inner, NameRefusedError
 from fastload.spec import Floats, Longs
 from fastload.system import limits
 
@@ -102,12 +102,15 @@ def _rows(path: str, said: dict[str, Any], name: str, key: str = "id") -> Rows:
 def _name(path: str, image: dict[str, Any]) -> str:
     """Of an image's file, below the folder of the images."""
     name, url = image.get("file_name"), image.get("coco_url")
-    if name is None and isinstance(url, str):
-        name = "/".join(urlsplit(url).path.split("/")[-2:])
     try:
+        if name is None and isinstance(url, str):
+            name = "/".join(urlsplit(url).path.split("/")[-2:])
         return Inner(name if isinstance(name, str) else "")
     except NameRefusedError as error:
         raise SourceError(f"{path}: image {image['id']}: {error}") from error
+    except ValueError as error:
+        what = f"image {image['id']}: its coco_url is none ({str(error)[:SHOWN]})"
+        raise SourceError(f"{path}: {what}; mend it") from error
 
 
 def _table(path: str, ids: tuple[int, ...], rows: Rows, *, outlines: bool) -> Table:

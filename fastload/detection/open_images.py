@@ -112,7 +112,9 @@ def _blocks(path: str, ids: Sequence[str], codes: Sequence[str]) -> Iterator[Blo
         from pyarrow import csv
     except ImportError as error:
         raise SourceError(f"{path}: needs pyarrow; run pip install pyarrow") from error
-    known, labels = pa.array(ids), pa.array(codes, pa.string())
+    # A file's name may have bytes that are no UTF-8, and then no row means it.
+    texts = [one.encode(errors="backslashreplace").decode() for one in ids]
+    known, labels = pa.array(texts, pa.string()), pa.array(codes, pa.string())
     yield Block(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 4)))
     types = {IDENTITY: pa.string(), NAME: pa.string(), **dict.fromkeys(SIDES, pa.float64())}
     line = 2

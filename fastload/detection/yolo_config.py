@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fastload.errors import SourceError
-from fastload.files.names import Inner, NameRefusedError
+from fastload.files.names import SHOWN, Inner, NameRefusedError
 from fastload.system import limits
 
 FILES = ("data.yaml", "data.yml", "dataset.yaml")
@@ -78,8 +78,9 @@ def _inner(path: str, split: str, name: Any) -> str:
     try:
         return Inner(text)
     except NameRefusedError as error:
+        got = repr(name)[:SHOWN]
         raise SourceError(
-            f"{path}: {split} is {name!r} ({error}); name a folder below that of this file"
+            f"{path}: {split} is {got} ({error}); name a folder below that of this file"
         ) from error
 
 

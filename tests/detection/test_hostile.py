@@ -1,6 +1,7 @@
 """Annotations that somebody wrote to do harm, or wrote wrongly: one line that says where."""
 
 import json
+import os
 
 import pytest
 from hypothesis import given, settings
@@ -178,6 +179,10 @@ def test_a_bad_annotation_is_named(lvis, row, text):
             ": image 1: name '../a.jpg' has a path with '..'; rename it",
         ),
         (
+            '{"images": [{"id": 1, "coco_url": "http://[/a.jpg"}]}',
+            ": image 1: its coco_url is none (Invalid IPv6 URL); mend it",
+        ),
+        (
             json.dumps({"images": [{"id": 1, "file_name": "a"}] * 2, "annotations": []}),
             ": image id 1 is there twice; mend it",
         ),
@@ -242,6 +247,24 @@ def test_other_files_of_open_images_that_are_bad(open_images):
     places[2].write_text("/m/0\n")
     with pytest.raises(SourceError, match=r"classes\.csv, line 1: '/m/0' has no name; mend it"):
         detection.open_images(*places)
+
+
+def test_an_image_whose_name_is_no_utf8_has_no_rows(open_images):
+    places = [open_images / name for name in ("images", "boxes.csv", "classes.csv")]
+    first = detection.open_images(*places).source.name(0)
+    odd = os.fsencode(os.path.dirname(first)) + b"/\xff.jpg"
+    with open(first, "rb") as image, open(odd, "wb") as copy:
+        copy.write(image.read())
+    data = detection.open_images(*places)
+    assert [data.find(n).image_id for n in range(len(data))][-1] == "\udcff"
+    assert len(data.find(len(data) - 1).boxes) == 0
+
+
+def test_a_long_value_in_data_yaml_is_cut(yolo):
+    (yolo / "data.yaml").write_text(f"train: [{[1] * 5000}]")
+    with pytest.raises(SourceError, match=r"train is \[1, 1, ") as error:
+        detection.yolo(yolo)
+    assert len(str(error.value)) < len(str(yolo)) + 300
 
 
 def test_masks_that_no_memory_holds_are_refused_first():
