@@ -78,6 +78,8 @@ class Padded:
             isinstance(size, tuple | list) and len(size) == 2 and all(map(_is_count, size))
         ):
             raise UsageError(f"Padded: size is {size!r}, want (height, width), px, or None")
+        if isinstance(fill, bool) or not isinstance(fill, int | float):
+            raise UsageError(f"Padded: fill is {fill!r}, want a number")
         self.multiple_of, self.size, self.fill = multiple_of, size, fill
         self._begin()
 
@@ -87,6 +89,7 @@ class Padded:
     def __call__(self, samples: Sequence[Any]) -> PaddedBatch:
         """samples: pairs of an image [C, H, W] and what comes with it."""
         images, targets = _apart(samples)
+        _check_fill(self.fill, images[0].dtype)
         sizes = [(image.shape[1], image.shape[2]) for image in images]
         height, width = self._shape(sizes)
         out = self._taken((len(images), images[0].shape[0], height, width), images[0])
@@ -132,6 +135,19 @@ class Padded:
     def __repr__(self) -> str:
         size = "" if self.size is None else f", size={tuple(self.size)}"
         return f"Padded(multiple_of={self.multiple_of}{size}, fill={self.fill:g})"
+
+
+def _check_fill(fill: float, dtype: torch.dtype) -> None:
+    """Raises UsageError for one that images of whole numbers cannot hold."""
+    if dtype.is_floating_point or dtype.is_complex:
+        return
+    low, high = (0, 1) if dtype == torch.bool else (torch.iinfo(dtype).min, torch.iinfo(dtype).max)
+    if not (low <= fill <= high and fill == int(fill)):
+        name = str(dtype).removeprefix("torch.")
+        raise UsageError(
+            f"Padded: fill is {fill:g}, but images are {name} (want a whole number, {low} to "
+            f"{high}); change it, or convert the images before"
+        )
 
 
 def _is_count(value: object) -> bool:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from torchvision import tv_tensors
 
 import fastload
+from fastload.errors import UsageError
 from fastload.loader.padded import PaddedBatch
 
 SIDES = st.integers(1, 40)
@@ -142,3 +143,27 @@ def test_batches_that_cannot_be_padded(samples, text):
     with pytest.raises(fastload.UsageError) as raised:
         fastload.Padded(size=(64, 64))(samples)
     assert str(raised.value) == f"Padded: {text}"
+
+
+@pytest.mark.parametrize(
+    ("fill", "text"), [(300, "300"), (-1, "-1"), (0.5, "0.5"), (1e30, "1e.30")]
+)
+def test_a_fill_that_the_images_cannot_hold_is_refused(fill, text):
+    want = rf"^Padded: fill is {text}, but images are uint8 \(want a whole number, 0 to 255\); "
+    with pytest.raises(UsageError, match=want):
+        fastload.Padded(fill=fill)([(torch.zeros((3, 4, 5), dtype=torch.uint8), None)])
+    made = fastload.Padded(fill=fill)([(torch.zeros((3, 4, 5)), None)])
+    assert made.images[0, 0, 31, 31] == torch.tensor(fill, dtype=torch.float32)
+
+
+@pytest.mark.parametrize("fill", ["0", None, True])
+def test_a_fill_that_is_no_number_is_refused(fill):
+    with pytest.raises(UsageError, match=f"^Padded: fill is {fill!r}, want a number$"):
+        fastload.Padded(fill=fill)
+
+
+def test_padding_of_nan_is_for_floats():
+    samples = [(torch.zeros((3, 4, 5)), None)]
+    assert fastload.Padded(fill=float("nan"))(samples).images[0, 0, 31, 31].isnan()
+    with pytest.raises(UsageError, match="fill is nan, but images are uint8"):
+        fastload.Padded(fill=float("nan"))([(samples[0][0].to(torch.uint8), None)])
