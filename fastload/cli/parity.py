@@ -92,9 +92,9 @@ def parity(
             on_done=advance,
         )
     if out is not None:
-        files.save(_sheet(report, path, whose or "the program's"), out)
+        files.save(_sheet(report, path, _whose(whose)), out)
     facts: Json = {"data": path, "recipe": whose, "seed": seed, "batch_size": batch_size}
-    _emit(report, facts, json_to)
+    _emit(report, whose, facts, json_to)
     _fail(report, fail_above)
 
 
@@ -112,12 +112,15 @@ def _opened(path: str, recipe: str) -> "tuple[Any, str | None, Mix | None, int |
     return dataset, loaded.name, mix, 1 + max(map(len, dataset.pipeline.pictures)) + bool(mix)
 
 
-def _emit(report: "Report", facts: dict[str, object], json_to: str | None) -> None:
+def _whose(recipe: str | None) -> str:
+    return "its own transforms" if recipe is None else f"recipe {recipe}"
+
+
+def _emit(report: "Report", recipe: str | None, facts: Json, json_to: str | None) -> None:
     from fastload.sheets.layout import clean
 
-    whose = f"recipe {facts['recipe']}" if facts["recipe"] else "its own transforms"
     told = "the torch backend" if report.reference == "torch" else "torchvision with equal draws"
-    title = f"{whose}, {report.images} images, against {told}; levels of 255"
+    title = f"{_whose(recipe)}, {report.images} images, against {told}; levels of 255"
     rows = [(name, *cells) for name, cells in report.rows]
     table = output.table(["stage", *map(str, report.columns)], rows, clean(title))
     output.emit({**facts, **report.to_json()}, json_to, table, Text("\n".join(notes(report))))
@@ -172,7 +175,7 @@ def _refuse(
         raise UsageError("\n".join(problems))
 
 
-def _sheet(report: "Report", path: str, recipe: str) -> "Sheet":
+def _sheet(report: "Report", path: str, whose: str) -> "Sheet":
     """For each backend and row, the image that differs most: the reference's, the backend's, and
     their difference.
     """
@@ -206,7 +209,7 @@ def _sheet(report: "Report", path: str, recipe: str) -> "Sheet":
         else "No image differs."
     )
     return Sheet(
-        f"fastload parity {path}", (f"recipe {recipe}, {report.images} images", told), tuple(cards)
+        f"fastload parity {path}", (f"{whose}, {report.images} images", told), tuple(cards)
     )
 
 

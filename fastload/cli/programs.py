@@ -5,6 +5,7 @@ import os
 import re
 import sys
 import traceback
+from contextlib import redirect_stdout
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -37,7 +38,8 @@ def dataset(path: str) -> Any:
     if callable(value) and not hasattr(value, "__getitem__") and not hasattr(value, "dataset"):
         value = _run(file, value)
     value = getattr(value, "dataset", value) if hasattr(value, "batch_sampler") else value
-    if not (hasattr(value, "__getitem__") and hasattr(value, "__len__")):
+    has_items = hasattr(value, "__getitem__") and hasattr(value, "__len__")
+    if isinstance(value, type) or not has_items:
         raise UsageError(
             f"{file}: {name} is a {type(value).__name__}, want a data set with a length, or a "
             "loader of one; give another name"
@@ -64,8 +66,9 @@ def _imported(file: str) -> ModuleType:
 def _run(file: str, call: Any) -> Any:
     """Raises UsageError for whatever the program raises, with the line that did."""
     try:
-        return call()
-    except Exception as error:
+        with redirect_stdout(sys.stderr):  # what it prints is no part of --json's document
+            return call()
+    except (Exception, SystemExit) as error:  # of a command line that it parses, too
         path, frames = os.path.abspath(file), traceback.extract_tb(error.__traceback__)
         mine = [frame for frame in frames if os.path.abspath(frame.filename) == path]
         where = f"line {mine[-1].lineno}" if mine else "the program"

@@ -29,6 +29,13 @@ def made():
 def fails():
     raise KeyError("no such folder")
 
+class Kind:
+    def __len__(self): ...
+    def __getitem__(self, number): ...
+
+def ends():
+    raise SystemExit(2)
+
 if __name__ == "__main__":
     raise SystemExit("the program must not run")
 """
@@ -126,3 +133,18 @@ def test_a_path_that_is_there_is_no_program(tmp_path):
     assert programs.is_one(str(tmp_path / "c.py:b"))
     assert not programs.is_one("data/train")
     assert not programs.is_one("s3://bucket/a.py")
+
+
+def test_a_class_and_a_program_that_ends_are_named(program):
+    with pytest.raises(UsageError, match=r"Kind is a type, want a data set with a length"):
+        programs.dataset(f"{program}:Kind")
+    with pytest.raises(UsageError, match=r"raised SystemExit \('2'\); mend the program"):
+        programs.dataset(f"{program}:ends")
+
+
+def test_what_a_program_prints_is_no_part_of_the_document(program, capsys):
+    with open(program, "a") as file:
+        file.write("print('loading')\n")
+    programs.dataset(f"{program}:data")
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("", "loading\n")
