@@ -94,7 +94,8 @@ def _tried(transform: Any, size: tuple[int, int]) -> Sequence[Fill]:
     padding = [int(side) for side in params["padding"]]
     if len(padding) != 4 or min(padding) < 0 or max(padding) > MOST:
         raise ValueError(padding)
-    values = torch.arange(3 * size[0] * size[1]).remainder(251).to(torch.uint8)
+    count = 3 * size[0] * size[1]
+    values = torch.arange(251, dtype=torch.uint8).repeat(count // 251 + 1)[:count]
     image = tv_tensors.Image(values.reshape(3, *size))
     made = transform.transform(image, params)
     if not any(padding):
