@@ -64,8 +64,11 @@ def verify(
 
 def _report(path: str, workers: int | None, by: "On | None") -> "Report":
     from fastload.conversion import verify as checker
+    from fastload.conversion.spread import seen
     from fastload.conversion.spread import verify as spread
 
+    if by is not None:
+        seen.path_for_all("verify", path)  # a URL is refused before anything of it is brought
     prepared = checker.prepare(path)
     with meter("verify", 0 if isinstance(prepared, checker.Damaged) else len(prepared)) as advance:
         if by is None:

@@ -158,13 +158,13 @@ def shard(
     """Write a shard anew, with what is good of it, under a temporary name; how many files came from
     the source.
 
-    lying: what lies in it, as far as an index names it; check: asked between two of them; raises
-    to give up. Raises MissingError, OSError.
+    lying: what lies in it, as far as an index names it; check: asked between two of them, and
+    between two reads; raises to give up. Raises MissingError, OSError.
     """
     want = index.shards[number]
     path = os.path.join(index.where, want.name)
     try:
-        data, _ = verify_shards.read_shard(path)
+        data, _ = verify_shards.read_shard(path, check)
     except OSError:
         data = memoryview(b"")
     temporary, fetched = shards_writer.temporary(folder, number), 0
@@ -228,23 +228,29 @@ def _good(data: memoryview, offset: int, size: int, want: int) -> bytes | None:
 
 
 def sidecar(
-    folder: Folder, index: Index, number: int, path: str, held: Sequence[Sequence[Lying]]
+    folder: Folder,
+    index: Index,
+    number: int,
+    path: str,
+    held: Sequence[Sequence[Lying]],
+    check: Callable[[], None],
 ) -> DirEntry | None:
     """Make a sidecar anew from its shard, which lies at `path`, under a temporary name; None: it
     cannot be made as it was.
 
     held: samples that it may hold the indexes of: with those that were deleted, or without, where
-    it was made after that. Raises OSError.
+    it was made after that; check: as above. Raises OSError.
     """
     want = index.sidecars[number]
     try:
-        data, _ = verify_shards.read_shard(path)
+        data, _ = verify_shards.read_shard(path, check)
     except OSError:
         return None
     for step in steps(index):
         for lying in held:
             builder = seek_writer.Builder(step)
             for each in lying:
+                check()
                 offset, size = each.numbers("offset", "size")
                 builder.add(bytes(data[offset : offset + size]))
             rebuilt = builder.finish(None, write=False)

@@ -18,7 +18,8 @@ from fastload.conversion.workers import Advance
 from fastload.errors import ConversionError, listed
 from fastload.files.below import Folder
 from fastload.files.names import Inner
-from fastload.sources.shard_index import Index
+from fastload.sources import arrow
+from fastload.sources.shard_index import INDEX, REMEDY, Index
 from fastload.sources.staging import local_only
 
 
@@ -124,7 +125,7 @@ class Mender:
             done(again, self.one(folder, again))
 
     def one(self, folder: Folder, again: Again, check: Callable[[], None] = go_on) -> Mended:
-        """check: asked between two samples; raises to give up. Raises OSError."""
+        """check: asked between two samples and two reads; raises to give up. Raises OSError."""
         index, number, done = self.index, again.number, Mended()
         rows, path = self.rows[number], os.path.join(index.where, index.shards[number].name)
         lying = self.older.lying(number, rows)
@@ -140,7 +141,7 @@ class Mender:
             held = [lying]
             if len(lying) > len(rows):
                 held.append([Lying(index, row) for row in rows.tolist()])
-            made = mending.sidecar(folder, index, number, path, held)
+            made = mending.sidecar(folder, index, number, path, held, check)
             done.sidecar = made.name if made else None
         return done
 
@@ -176,12 +177,24 @@ class _Repair:
                 self._put(folder, again, done)
                 found[again] = done
 
+            self._check_same()
             menders.mend(folder, wanted, put)
             commits.discard(folder)
         for again in wanted:
             self._tell_shard(again, found[again])
         for again in wanted:
             self._tell_sidecar(again, found[again])
+
+    def _check_same(self) -> None:
+        """Nobody could change it since the folder is held. Raises ConversionError where somebody
+        has before that: sidecars, say, have other bytes now.
+        """
+        index = self.index
+        _, checksum = arrow.open_checked(os.path.join(index.where, INDEX), REMEDY)
+        if checksum != index.checksum:
+            raise ConversionError(
+                f"{index.where}: was changed while it was verified; repair it again"
+            )
 
     def _put(self, folder: Folder, again: Again, done: Mended) -> None:
         self.fetched += done.fetched

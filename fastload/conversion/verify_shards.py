@@ -40,14 +40,20 @@ class Damage(NamedTuple):
         return f"{self.location}: {self.what}"
 
 
-def check_file(where: str, want: Shard, *, growing: bool = False) -> list[Damage]:
+def go_on() -> None:
+    """A check that never gives up."""
+
+
+def check_file(
+    where: str, want: Shard, check: Callable[[], None] = go_on, *, growing: bool = False
+) -> list[Damage]:
     """A file of seek indexes as a whole: what is damaged in it only makes loading slower.
 
-    growing: more may be being added.
+    check: asked between two reads; raises to give up; growing: more may be being added.
     """
     path = os.path.join(where, want.name)
     try:
-        data, damages = read_shard(path)
+        data, damages = read_shard(path, check)
     except OSError as error:
         return [
             Damage(path, 0, 0, None, f"cannot be read ({error.strerror}); run fastload index again")
@@ -75,14 +81,18 @@ def check_file(where: str, want: Shard, *, growing: bool = False) -> list[Damage
     return damages
 
 
-def check_sidecar(index: Index, shard: int, rows: Longs) -> list[Damage]:
-    """A shard's seek indexes: the samples whose own is damaged, or else the file."""
+def check_sidecar(
+    index: Index, shard: int, rows: Longs, check: Callable[[], None] = go_on
+) -> list[Damage]:
+    """A shard's seek indexes: the samples whose own is damaged, or else the file. check: as
+    above.
+    """
     want = index.sidecars[shard]
-    whole = check_file(index.where, want)
+    whole = check_file(index.where, want, check)
     if not whole or "checksum" not in whole[0].what:
         return whole
     path = os.path.join(index.where, want.name)
-    data, _ = read_shard(path)
+    data, _ = read_shard(path, check)
     damages = []
     for row, at, size in zip(
         rows.tolist(),
@@ -115,10 +125,6 @@ def read_and_check(
     damages += check_shard(index, shard, rows, data)
     advance(len(rows), len(data))
     return damages
-
-
-def go_on() -> None:
-    """A check that never gives up."""
 
 
 def read_shard(path: str, check: Callable[[], None] = go_on) -> tuple[memoryview, list[Damage]]:

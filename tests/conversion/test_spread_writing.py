@@ -6,12 +6,14 @@ import signal
 
 import pytest
 
-from fastload.conversion import editing, indexing, job, repair, seek_writer
+from fastload.conversion import editing, indexing, job, mending, repair, seek_writer, verify
 from fastload.conversion.cluster import driver
 from fastload.conversion.readers import open_reader
 from fastload.conversion.spread import index as spread_index
 from fastload.conversion.spread import repair as spread_repair
 from fastload.errors import ConversionError
+from fastload.files.below import opened
+from fastload.files.names import Inner
 
 from .fleet_helpers import die, fleet
 from .spread_helpers import by_threads, damaged, flip, on
@@ -134,6 +136,40 @@ def test_shards_are_mended(tools, small, tmp_path, damaged, on):
     assert by_threads(damaged).damages == ()
     assert tools.contents(damaged) == tools.contents(tmp_path / "one" / "out")
     assert mended(damaged, small, on) == repair.RepairSummary((), 0, 0)
+
+
+def test_making_a_sidecar_again_gives_signs(tools, small, tmp_path, damaged):
+    """Of a large shard it takes longer than a worker may say nothing."""
+    index = repair.open_index(str(damaged))
+    number, asked = 1, []
+    source = mending.Source(open_reader(str(small)), editing.UNCHANGED, transcode=False)
+    again = repair.Again(number, shard=False, sidecar=True)
+    mending_one = repair.Mender(index, source)
+    with opened(str(damaged)) as folder:
+        done = mending_one.one(folder, again, lambda: asked.append(1))
+        assert done.sidecar is not None
+        assert len(asked) >= 1 + len(mending_one.rows[number])  # a read, and each sample
+        folder.remove(Inner(done.sidecar))
+
+
+def test_a_data_set_that_changes_after_verify_is_not_touched(tools, small, damaged, monkeypatch):
+    """Its new sidecars do not give way to what the old index names."""
+    real = verify.verify
+
+    def verified(*given):
+        report = real(*given)
+        indexing.run(indexing.prepare(str(damaged)), 0, 1)
+        before.append(tools.contents(damaged))
+        return report
+
+    before = []
+    mended(damaged, small)
+    flip(sorted(damaged.glob("*.seek"))[1], 20)
+    monkeypatch.setattr(verify, "verify", verified)
+    with pytest.raises(ConversionError) as error:
+        mended(damaged, small)
+    assert str(error.value) == f"{damaged}: was changed while it was verified; repair it again"
+    assert tools.contents(damaged) == before[0]
 
 
 def test_what_cannot_be_mended_is_said_as_by_threads(small, tmp_path, damaged, monkeypatch):

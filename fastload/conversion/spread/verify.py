@@ -141,7 +141,7 @@ def make(text: str, order: Order, telling: Telling) -> Json:
     if isinstance(data, Index):
         mine = rows[number]
         inside = read_and_check(data, number, mine, telling.advance, telling.alive)
-        beside = check_sidecar(data, number, mine) if data.sidecars else []
+        beside = check_sidecar(data, number, mine, telling.alive) if data.sidecars else []
         return {
             "shard": [damage[1:] for damage in inside],
             "sidecar": [damage[1:] for damage in beside],
