@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 
 SHOWN = 20  # workers on the terminal; all are in the JSON
 
+# Of a verb that has no threads
+Processes = Annotated[
+    int | None,
+    typer.Option("--workers", min=1, metavar="N", help="Of --on; default: one per core."),
+]
 # Of verbs beside convert
 ByOthers = Annotated[
     str | None,

@@ -7,7 +7,7 @@ import typer
 from fastload.cli import convert_on
 from fastload.cli.convert_options import Overwrite
 from fastload.cli.linking import Source, say
-from fastload.cli.output import AS_IT_WAS, JsonTo, Threads, interruptible
+from fastload.cli.output import AS_IT_WAS, JsonTo, interruptible
 from fastload.cli.verbs import Verb
 from fastload.errors import UsageError
 
@@ -29,21 +29,25 @@ def filter(
         bool, typer.Option("--unique", help="Of equal images (size and XXH3) only the first.")
     ] = False,
     overwrite: Overwrite = False,
-    workers: Threads = None,
+    workers: convert_on.Processes = None,
     on: convert_on.ByOthers = None,
     json_to: JsonTo = None,
 ) -> None:
     """Make a data set of the samples that meet a condition. The shards are linked, not copied."""
     # Here, so that `fastload --help` loads no torch
-    from fastload.conversion import filtering, subsets
+    from fastload.conversion import filtering
     from fastload.conversion.interrupts import absorbed
     from fastload.conversion.spread import filter as spread
 
     by = convert_on.others("filter", on, workers)
     if where is None and not unique:
         raise UsageError("filter: nothing says which samples stay; give --where or --unique")
+    if by is not None and where is None:
+        raise UsageError("filter: --on finds what meets --where (got --unique alone); leave it out")
+    if by is None and workers is not None:
+        raise UsageError("filter: --workers says how many --on has (got no --on); leave it out")
     with interruptible(AS_IT_WAS):
-        condition = spread.rows(subsets.open_index(source), where, by) if by and where else where
+        condition = where if by is None or where is None else spread.rows(source, where, by)
         done = filtering.run(
             source, target, condition, unique=unique, overwrite=overwrite, committing=absorbed
         )

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,23 +33,35 @@ from fastload.spec import Longs
 Bits = NDArray[np.uint8]
 
 
+class Found(NamedTuple):
+    """The rows for which a condition holds.
+
+    checksum: XXH3-64 of the index whose rows they are; bits: one for each row, the first of eight
+    is the lowest.
+    """
+
+    checksum: int
+    bits: Bits
+
+
 def run(
     source: str,
     into: str,
-    condition: str | Longs | None = None,
+    condition: str | Found | None = None,
     *,
     unique: bool = False,
     overwrite: bool = False,
     committing: Committing = delayed,
 ) -> SubsetSummary:
-    """A data set at `into` of the rows for which the condition holds, or of the rows of which
-    somebody has found that; unique: of equal images, by their sizes and XXH3-64, only the first of
-    these.
+    """A data set at `into` of the rows for which the condition holds; unique: of equal images, by
+    their sizes and XXH3-64, only the first of these.
+
+    condition: as text, or the rows for which somebody has found that it holds; None: all.
 
     Raises SourceError, UsageError and ConversionError.
     """
     local_only(into)
-    rows = _Rows(subsets.open_shards(source))
+    rows = Rows(subsets.open_shards(source))
     kept = _kept(rows, condition, unique=unique)
     with ExitStack() as at_the_end, _prepared(rows, kept, into, overwrite=overwrite) as ready:
         at_the_end.enter_context(committing())
@@ -57,25 +69,35 @@ def run(
     return ready.summary
 
 
-class _Rows:
+class Rows:
     """The rows of converted shards, gone over as often as they are asked for."""
 
     def __init__(self, source: ShardSource) -> None:
         self.source, self.where, self.said = source, source.where, source.rows.said
+        self.checksum = source.rows.index_checksum
         self.extras = False  # files beside the images: known after the first pass
 
     def __len__(self) -> int:
         return self.said.rows
 
-    def groups(self) -> Iterator[tuple[int, list[Any]]]:
-        """The first row of some record batches, and these. Raises SourceError."""
-        pa, path, first = arrow.import_arrow(self.where), os.path.join(self.where, INDEX), 0
-        try:
-            groups = shard_groups.streamed(self.where)
-        except (OSError, pa.ArrowException, *arrow.PARSE_ERRORS):
-            groups = shard_groups.of_index(self.source.index, Stamp(0, 0, 0))
-        if groups.checksum != self.source.rows.index_checksum:
+    def same(self, checksum: int) -> None:
+        """Raise SourceError where this is another index's."""
+        if checksum != self.checksum:
+            path = os.path.join(self.where, INDEX)
             raise SourceError(f"{path}: was replaced while it was read; filter it again")
+
+    def groups(self, begin: int = 0, end: int | None = None) -> Iterator[tuple[int, list[Any]]]:
+        """The first row of some record batches, and these. begin, end: which of them in all.
+
+        Raises SourceError.
+        """
+        pa, path = arrow.import_arrow(self.where), os.path.join(self.where, INDEX)
+        try:
+            groups = shard_groups.streamed(self.where, INDEX, begin, end)
+        except (OSError, pa.ArrowException, *arrow.PARSE_ERRORS):
+            groups = shard_groups.of_index(self.source.index, Stamp(0, 0, 0), begin, end)
+        self.same(groups.checksum)
+        first = begin * arrow.BATCH
         try:
             for batches in groups.batches:
                 self.extras = COLUMN in batches[0].schema.names
@@ -97,34 +119,33 @@ class _Rows:
                 yield pa.Table.from_batches(batches).filter(pa.array(mask))
 
 
-def _bits(rows: Longs, count: int) -> Bits:
-    """A bit for each of so many rows: whether it is one of these."""
-    mask = np.zeros(count, np.bool_)
-    mask[rows] = True
+def bits(mask: NDArray[np.bool_]) -> Bits:
+    """A bit for each, eight in a byte."""
     return np.packbits(mask, bitorder="little")
 
 
-def _mask(bits: Bits, first: int, count: int) -> NDArray[np.bool_]:
+def _mask(held: Bits, first: int, count: int) -> NDArray[np.bool_]:
     """Of so many rows from this one on, whose number is a multiple of 8."""
-    part = bits[first // 8 : -(-(first + count) // 8)]
+    part = held[first // 8 : -(-(first + count) // 8)]
     return np.unpackbits(part, count=count, bitorder="little").astype(np.bool_)
 
 
-def _kept(rows: _Rows, condition: str | Longs | None, *, unique: bool) -> Bits:
+def _kept(rows: Rows, condition: str | Found | None, *, unique: bool) -> Bits:
     """A bit for each row: whether it stays. Raises SourceError and UsageError."""
     kept = np.zeros(-(-len(rows) // 8), np.uint8)
     doubles = Doubles(len(rows)) if unique else None
-    found = None if isinstance(condition, str | None) else _bits(condition, len(rows))
+    if isinstance(condition, Found):
+        rows.same(condition.checksum)
     for first, batches in rows.groups():
         keys = [key for batch in batches for key in batch.column("key").to_pylist()]
         check_keys(rows.where, keys, first)
         count = sum(batch.num_rows for batch in batches)
         mask = np.ones(count, np.bool_)
-        if found is not None:
-            mask = _mask(found, first, count)
-        elif isinstance(condition, str):
+        if isinstance(condition, Found):
+            mask = _mask(condition.bits, first, count)
+        elif condition is not None:
             mask = where.mask(rows.where, rows.said.classes, batches, condition)
-        kept[first // 8 : -(-(first + count) // 8)] = np.packbits(mask, bitorder="little")
+        kept[first // 8 : -(-(first + count) // 8)] = bits(mask)
         if doubles is not None:
             at = np.flatnonzero(mask)
             checksum, size = (shard_groups.numbers(batches, n)[at] for n in ("checksum", "size"))
@@ -135,7 +156,7 @@ def _kept(rows: _Rows, condition: str | Longs | None, *, unique: bool) -> Bits:
 
 
 @contextmanager
-def _prepared(rows: _Rows, kept: Bits, into: str, *, overwrite: bool) -> Iterator[subsets.Ready]:
+def _prepared(rows: Rows, kept: Bits, into: str, *, overwrite: bool) -> Iterator[subsets.Ready]:
     """The target is held meanwhile; what is not committed then is removed."""
     pa = arrow.import_arrow(into, ConversionError)
     used, formats, count = _looked(rows, kept)
@@ -167,7 +188,7 @@ def _prepared(rows: _Rows, kept: Bits, into: str, *, overwrite: bool) -> Iterato
         yield subsets.Ready(hold.into, pairs, staged, summary)
 
 
-def _looked(rows: _Rows, kept: Bits) -> tuple[Longs, list[str], int]:
+def _looked(rows: Rows, kept: Bits) -> tuple[Longs, list[str], int]:
     """The shards in which the rows lie that stay, their formats, and how many they are."""
     used, formats, count = np.zeros(len(rows.said.shards), np.bool_), set[str](), 0
     for table in rows.chosen(kept):

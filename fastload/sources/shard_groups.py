@@ -42,11 +42,12 @@ class Groups:
     batches: Iterator[list[Any]]
 
 
-def streamed(where: str, name: str = INDEX) -> Groups:
-    """The index in a folder, which is read as the groups are asked for. name: of its file.
+def streamed(where: str, name: str = INDEX, begin: int = 0, end: int | None = None) -> Groups:
+    """The index in a folder, which is read as the groups are asked for.
 
-    Raises SourceError; and others, of arrow.PARSE_ERRORS and Arrow's own, where it cannot be read
-    like that: whoever reads it whole tells why, or reads it.
+    name: of its file; begin, end: which of its record batches. Raises SourceError; and others, of
+    arrow.PARSE_ERRORS and Arrow's own, where it cannot be read like that: whoever reads it whole
+    tells why, or reads it.
     """
     path, pa = os.path.join(where, name), arrow.import_arrow(where)
     with open(path + arrow.SUFFIX, "rb", opener=no_wait) as file:
@@ -64,22 +65,21 @@ def streamed(where: str, name: str = INDEX) -> Groups:
     if reader.num_record_batches != -(-found.rows // arrow.BATCH):
         raise ValueError("other record batches")
     text = reader.schema.metadata[METADATA]
-    batches = _groups(path, reader, found.rows)
+    batches = _groups(path, reader, found.rows, range(reader.num_record_batches)[begin:end])
     return Groups(where, said.whole[0], text, found, Stamp.of(facts), batches)
 
 
-def _groups(path: str, reader: Any, rows: int) -> Iterator[list[Any]]:
-    count = reader.num_record_batches
-    for first in range(0, count, BATCHES):
+def _groups(path: str, reader: Any, rows: int, wanted: range) -> Iterator[list[Any]]:
+    for first in range(0, len(wanted), BATCHES):
         yield [
             arrow.whole_batch(path, reader, number, rows, REMEDY)
-            for number in range(first, min(first + BATCHES, count))
+            for number in wanted[first : first + BATCHES]
         ]
 
 
-def of_index(index: Index, stamp: Stamp) -> Groups:
-    """One that is in memory."""
-    every, text = index.batches, index.batches[0].schema.metadata[METADATA]
+def of_index(index: Index, stamp: Stamp, begin: int = 0, end: int | None = None) -> Groups:
+    """One that is in memory. begin, end: which of its record batches."""
+    every, text = index.batches[begin:end], index.batches[0].schema.metadata[METADATA]
     said = Said(len(index), index.classes, index.shards, index.sidecars, index.transcoded)
     groups = (list(every[at : at + BATCHES]) for at in range(0, len(every), BATCHES))
     return Groups(index.where, index.checksum, text, said, stamp, groups)

@@ -44,7 +44,12 @@ def by_threads(folder):
     return verify.verify(verify.prepare(str(folder)), 1)
 
 
-def rows_by_threads(index, condition):
+def rows_by_threads(folder, condition):
     """int64 [K]: the rows of the index for which the condition holds, in order."""
-    held = where.mask(index.where, index.classes, index.batches, condition)
-    return np.flatnonzero(held)
+    index = verify.prepare(str(folder))
+    return np.flatnonzero(where.mask(index.where, index.classes, index.batches, condition))
+
+
+def rows_of(found):
+    """The same of what other processes found; there may be up to 7 bits more."""
+    return np.flatnonzero(np.unpackbits(found.bits, bitorder="little"))

@@ -116,9 +116,9 @@ def test_an_index_that_changes_meanwhile(folder, tmp_path, monkeypatch):
     """Nothing is left at the target."""
     of, asked = shard_groups.streamed, []
 
-    def streamed(where):
+    def streamed(where, *some):
         asked.append(where)
-        groups = of(where)
+        groups = of(where, *some)
         if len(asked) == 3:  # the pass that writes
             return helpers_replaced(groups)
         return groups
@@ -141,6 +141,33 @@ def test_an_index_that_changes_meanwhile(folder, tmp_path, monkeypatch):
         f"{folder}/index.arrow: changed while it was read (block 7); convert again"
     )
     assert not new.exists() or not list(new.iterdir())
+
+
+def test_rows_that_were_found_are_those_of_this_very_index(folder, tmp_path):
+    """Another index's rows would be others' samples."""
+    rows = filtering.Rows(subsets.open_shards(str(folder)))
+    every = np.arange(helpers.COUNT)
+    found = filtering.Found(rows.checksum, filtering.bits(every % 9 == 2))
+    filtering.run(str(folder), str(tmp_path / "got"), found)
+    index = open_source(tmp_path / "got").index
+    assert [index.key(row) for row in range(1000)] == [f"c/{n}" for n in every[every % 9 == 2]]
+    has = helpers.columns()
+    helpers.put(folder, helpers.content(has, [f"d/{n}" for n in every]))
+    new = tmp_path / "new"
+    with pytest.raises(SourceError) as refused:
+        filtering.run(str(folder), str(new), found)
+    assert str(refused.value) == (
+        f"{folder}/index.arrow: was replaced while it was read; filter it again"
+    )
+    assert not new.exists()
+
+
+def test_some_record_batches(folder):
+    rows = filtering.Rows(subsets.open_shards(str(folder)))
+    sizes = [[batch.num_rows for batch in batches] for _, batches in rows.groups(1, 3)]
+    assert (sizes, [first for first, _ in rows.groups(1, 3)]) == ([[4096, 808]], [4096])
+    keys = [batch.column("key")[0].as_py() for _, some in rows.groups(2) for batch in some]
+    assert keys == ["c/8192"]
 
 
 @pytest.mark.parametrize("rows", [1, 1000, 5000])

@@ -12,7 +12,7 @@ from fastload.conversion.spread import repair as spread_repair
 from fastload.conversion.spread import verify as spread_verify
 
 from .format_helpers import convert, found
-from .spread_helpers import rows_by_threads
+from .spread_helpers import rows_by_threads, rows_of
 
 pytestmark = [
     pytest.mark.long,
@@ -91,8 +91,8 @@ def test_other_verbs_give_what_threads_give(ray, tools, small, tmp_path):
     done = spread_repair.run(str(out), str(small), on())
     assert (len(done.files), done.damages, tools.contents(out)) == (2, 2, whole)
     assert repair.run(str(out), job.readers.open_reader(str(small))).damages == 0
-    rows = spread_filter.rows(index, "label == 1", on())
-    assert rows.tolist() == rows_by_threads(index, "label == 1").tolist()
+    rows = rows_of(spread_filter.rows(str(out), "label == 1", on()))
+    assert rows.tolist() == rows_by_threads(out, "label == 1").tolist()
     for where in (out, small):
         indexing.run(indexing.prepare(str(where)), 4, 1)
         want = tools.contents(where)

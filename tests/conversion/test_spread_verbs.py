@@ -14,12 +14,14 @@ from fastload.conversion.spread import index as spread_index
 from fastload.conversion.spread import repair as spread_repair
 from fastload.conversion.spread import verify as spread_verify
 from fastload.errors import ConversionError, UsageError
+from fastload.sources import staging
+from fastload.sources.shards import ShardSource
 
 from .fleet_helpers import die, fail, fleet
-from .shard_helpers import columns, content, put
-from .spread_helpers import by_threads, damaged, flip, on, rows_by_threads
+from .shard_helpers import folder
+from .spread_helpers import by_threads, damaged, flip, on, rows_by_threads, rows_of
 
-__all__ = ["damaged", "on"]
+__all__ = ["damaged", "folder", "on"]
 
 
 @pytest.fixture
@@ -90,17 +92,20 @@ def test_all_machines_fail(damaged):
         pytest.param("endswith(key, '7')", marks=pytest.mark.long),
     ],
 )
-def test_a_condition_holds_for_the_same_rows(tmp_path, on, condition):
-    put(tmp_path, content(columns()))
-    index = verify.prepare(str(tmp_path))
-    got = filtering.rows(index, condition, on, each=1)
-    assert got.tolist() == rows_by_threads(index, condition).tolist()
+def test_a_condition_holds_for_the_same_rows(folder, on, condition, monkeypatch):
+    want = rows_by_threads(folder, condition).tolist()
+
+    def never(_):
+        raise AssertionError("all rows are in memory")
+
+    monkeypatch.setattr(ShardSource, "index", property(never))
+    got = rows_of(filtering.rows(str(folder), condition, on, each=1))
+    assert got.tolist() == want
     assert len(got) > 500
 
 
 @pytest.mark.parametrize("told", ["at once", "by a worker"])
-def test_what_is_no_condition_is_said_as_by_threads(tmp_path, told, monkeypatch):
-    put(tmp_path, content(columns()))
+def test_what_is_no_condition_is_said_as_by_threads(folder, told, monkeypatch):
     condition, real, me = "depth > 3", conditions.mask, os.getpid()
 
     def mask(where, classes, batches, condition):
@@ -110,10 +115,10 @@ def test_what_is_no_condition_is_said_as_by_threads(tmp_path, told, monkeypatch)
 
     if told == "by a worker":
         monkeypatch.setattr(conditions, "mask", mask)
-    index, said = verify.prepare(str(tmp_path)), []
+    said = []
     for rows in (rows_by_threads, lambda *given: filtering.rows(*given, job.On(fleet()), each=1)):
         with pytest.raises(UsageError) as error:
-            rows(index, condition)
+            rows(str(folder), condition)
         said.append(str(error.value))
     assert said[0] == said[1]
 
@@ -157,6 +162,31 @@ def test_the_verbs_print_the_same_and_who_did_it(fastload, damaged, small, tmp_p
     code, out, _ = fastload("index", damaged, "--on", "processes")
     assert (code, "seek index" in out, "worker" in out) == (0, True, True)
     assert by_threads(damaged).damages == ()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--unique", "--on", "processes"],
+         "filter: --on finds what meets --where (got --unique alone); leave it out\n"),
+        (["--unique", "--workers", "2"],
+         "filter: --workers says how many --on has (got no --on); leave it out\n"),
+    ],
+)  # fmt: skip
+def test_what_would_change_nothing_is_refused(fastload, tmp_path, words, said):
+    code, _, err = fastload("filter", tmp_path / "in", tmp_path / "out", *words)
+    assert code in (1, 2)
+    assert err.endswith(said)
+
+
+def test_a_url_is_refused_before_anything_is_brought(fastload, monkeypatch):
+    def never(*_):
+        raise AssertionError("it was asked for")
+
+    monkeypatch.setattr(staging, "staged", never)
+    code, _, err = fastload("verify", "s3://b/p", "--on", "processes")
+    assert code in (1, 2)
+    assert err.endswith("(got s3://b/p); leave --on out\n")
 
 
 @pytest.mark.parametrize("words", [["verify"], ["index"], ["filter", "x"], ["repair", "x"]])

@@ -7,63 +7,68 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fastload.conversion import filtering, subsets, workers
 from fastload.conversion import where as conditions
-from fastload.conversion import workers
 from fastload.conversion.cluster.fleet import Order
 from fastload.conversion.cluster.on import On
 from fastload.conversion.cluster.work import Telling, Work, once
+from fastload.conversion.filtering import Bits, Found, Rows
 from fastload.conversion.spread import seen
 from fastload.conversion.workers import Advance
 from fastload.sources import arrow
-from fastload.sources.shard_index import Index, read_index
-from fastload.spec import Json, Longs
+from fastload.spec import Json
 
 KIND = "filter"  # of works.KINDS
 EACH = 256  # batches of a unit: a million rows
 
 
 def rows(
-    index: Index, condition: str, on: On, advance: Advance = workers.ignore, each: int = EACH
-) -> Longs:
-    """The rows for which the condition holds, in order. each: batches of the index in a unit.
+    source: str, condition: str, on: On, advance: Advance = workers.ignore, each: int = EACH
+) -> Found:
+    """The rows of converted shards for which the condition holds. each: batches of the index in a
+    unit.
 
-    Raises ConversionError, UsageError.
+    Raises ConversionError, SourceError, UsageError.
     """
-    # What is no condition is told at once
-    conditions.mask(index.where, index.classes, index.batches[:1], condition)
+    data = Rows(subsets.open_shards(source))
+    for _, batches in data.groups(0, 1):  # what is no condition is told at once
+        conditions.mask(data.where, data.said.classes, batches, condition)
     said = {
-        "path": seen.path_for_all("filter", index.where), "seen": seen.stamp_of(index),
+        "path": seen.path_for_all("filter", data.where), "seen": _stamp(data),
         "condition": condition, "each": each,
     }  # fmt: skip
-    kept, units = _Kept(index, each), -(-len(index.batches) // each)
+    kept, units = _Kept(data, each), -(-len(data) // (each * arrow.BATCH))
     on.run(Work(KIND, json.dumps(said)), range(units), kept, advance)
-    masks = [np.unpackbits(kept.masks[number], count=kept.rows(number)) for number in range(units)]
-    return np.flatnonzero(np.concatenate(masks)).astype(np.int64)
+    return Found(data.checksum, np.concatenate([kept.bits[number] for number in range(units)]))
+
+
+def _stamp(data: Rows) -> str:
+    return f"{data.checksum:016x}"
 
 
 @dataclass
 class _Kept:
-    """`Results`: a bit for each row of a unit, eight of them in a byte."""
+    """`Results`: a bit for each row of a unit."""
 
-    index: Index
+    data: Rows
     each: int
     write: bool = True
-    masks: dict[int, np.ndarray] = field(default_factory=dict)
+    bits: dict[int, Bits] = field(default_factory=dict)
 
     @property
     def where(self) -> str:
-        return self.index.where
+        return self.data.where
 
     def rows(self, number: int) -> int:
         """Of this unit."""
         most = self.each * arrow.BATCH
-        return min(most, len(self.index) - number * most)
+        return min(most, len(self.data) - number * most)
 
     def take(self, number: int, said: Json, _: str) -> bool:
-        mask = np.frombuffer(base64.b64decode(said["kept"], validate=True), np.uint8)
-        if len(mask) != -(-self.rows(number) // 8):
+        held = np.frombuffer(base64.b64decode(said["kept"], validate=True), np.uint8)
+        if len(held) != -(-self.rows(number) // 8):
             return False
-        self.masks[number] = mask
+        self.bits[number] = held
         return True
 
     def name(self, sample: int) -> str:
@@ -73,7 +78,7 @@ class _Kept:
 class _Opened(NamedTuple):
     """What a worker knows."""
 
-    data: Index
+    data: Rows
     condition: str
     each: int
 
@@ -82,16 +87,18 @@ class _Opened(NamedTuple):
 def opened(text: str) -> _Opened:
     """In a worker. Raises ConversionError, SourceError."""
     said = json.loads(text)
-    index = read_index(said["path"])
-    seen.check(said["path"], seen.stamp_of(index), said["seen"])
-    return _Opened(index, said["condition"], int(said["each"]))
+    data = Rows(subsets.open_shards(said["path"]))
+    seen.check(said["path"], _stamp(data), said["seen"])
+    return _Opened(data, said["condition"], int(said["each"]))
 
 
 def make(text: str, order: Order, telling: Telling) -> Json:
     """In a worker: one unit."""
-    index, condition, each = opened(text)
-    telling.alive()
-    batches = index.batches[order.number * each : (order.number + 1) * each]
-    mask = conditions.mask(index.where, index.classes, batches, condition)
-    telling.advance(len(mask), 0)
-    return {"kept": base64.b64encode(np.packbits(mask).tobytes()).decode()}
+    data, condition, each = opened(text)
+    held = list[Bits]()
+    for _, batches in data.groups(order.number * each, (order.number + 1) * each):
+        telling.alive()
+        mask = conditions.mask(data.where, data.said.classes, batches, condition)
+        held.append(filtering.bits(mask))
+        telling.advance(len(mask), 0)
+    return {"kept": base64.b64encode(np.concatenate(held).tobytes()).decode()}
