@@ -51,7 +51,7 @@ def plain(text: str) -> str:
     lines, spans = [""] * len(text.splitlines()), count(1)
     for number, line in prose(text):
         lines[number - 1] = re.sub(r"^#+ (.*)", r"\1.", line)
-    whole = re.sub(r"`[^`]+`", lambda span: f"c{next(spans)}" + "\n" * span[0].count("\n"),
+    whole = re.sub(r"`[^`]+`", lambda span: f"c{next(spans)}c" + "\n" * span[0].count("\n"),
                    "\n".join(lines))  # fmt: skip
     whole = re.sub(r"\]\([^)\s]*\)|<!--.*?-->|<[^>\n]*>", "", whole).replace("[", "")
     return re.sub(r"(?<=[\w):])(?=\n\n)", ".", whole) + "\n"
