@@ -37,7 +37,7 @@ def test_prose_is_wrapped(page: Path) -> None:
 
 def test_a_linter_of_prose_gets_the_words_on_their_own_lines() -> None:
     page = "# A `head`\n\nOne `a.\nb` of [x y](z.md):\n\n```\ncode\n```\n| a |\n- `i` and `i`\n"
-    assert plain(page) == "A c1.\n\nOne c2\n of x y:.\n\n\n\n\n\n- c3 and c4\n"
+    assert plain(page) == "A c1c.\n\nOne c2c\n of x y:.\n\n\n\n\n\n- c3c and c4c\n"
 
 
 def paths(text: str) -> set[str]:
