@@ -16,6 +16,7 @@ from fastload.joint.resizes import Jitter, RandomResizing, Resizing, ShortestSiz
 from fastload.joint.steps import Crop, FixedCrop, Flip, JointStep, ZoomOut
 from fastload.joint.warps import Affine, Perspective, Rotation, Warping
 from fastload.lowering import forwarding, own_padding
+from fastload.lowering.filters import takes
 from fastload.lowering.names import Reasons, altered, attribute, type_name
 from fastload.spec import Array, Spec
 from fastload.transforms import Op, RandomAffine, RandomPerspective, RandomRotation
@@ -197,7 +198,7 @@ def _warp(part: Any, out: Steps) -> None:
     step, op = WARPS[name]
     if fill is None:
         out.unknown.append(f"transform {name} fills with {part.fill}, want whole numbers, 0 to 255")
-    elif isinstance(part.interpolation, str):
+    elif isinstance(part.interpolation, str) and not takes(part, part.interpolation):
         out.unknown.append(f"transform {name} has interpolation {part.interpolation!r}, no mode")
     else:
         held = {key: getattr(part, key) for key in op.torchvision if key != "fill"}

@@ -6,6 +6,7 @@ import torch
 
 from fastload import transforms
 from fastload.errors import UsageError
+from fastload.lowering.filters import takes
 from fastload.lowering.names import Reasons, altered, attribute, classes, type_name
 from fastload.lowering.pictures import as_one, maybe
 from fastload.spec import Json
@@ -64,10 +65,8 @@ def crops(transform: object) -> list[tuple[Op, ...]]:
 
 def _single(kind: type[Op], transform: object) -> Op:
     name, arguments = kind.__name__, _arguments(kind, transform)
-    if isinstance(arguments.get("interpolation"), str):
-        raise TypeError(
-            f"interpolation {arguments['interpolation']!r} is text, which torchvision refuses"
-        )
+    if isinstance(text := arguments.get("interpolation"), str) and not takes(transform, text):
+        raise TypeError(f"interpolation {text!r} is text, which torchvision refuses")
     if name == "RandomAffine" and not _second_api(transform):
         arguments["definition"] = "v1"
     if name in POLICIES and _second_api(transform):
