@@ -31,11 +31,14 @@ from PIL import Image
 
 import fastload
 from fastload.system.machine import usable_cores
+from tests import orphans
 from tests.zygote import Zygote
 
 # A busy machine takes longer for an example, and a suite says the same twice.
 hypothesis.settings.register_profile("suite", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("suite")
+
+orphans.end_with_parent()
 
 TREE = Path(__file__).parents[1]  # the checkout: benchmarks, tests and what git knows
 needs_numba = pytest.mark.skipif(

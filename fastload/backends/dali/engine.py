@@ -3,8 +3,6 @@
 DALI's threads and prefetching, our order, and a way on after a sample that DALI cannot decode.
 """
 
-import gc
-import os
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -28,12 +26,11 @@ from fastload.plan.batch import mix_records, targets
 from fastload.plan.plan import Plan
 from fastload.sources.base import remote
 from fastload.spec import Size, Work
+from fastload.system import garbage
 from fastload.transforms.reference.mix import mix
 
-# A pipeline that is garbage when a process forks would be ended by the child, whose garbage
-# collector finds it, and wait for ever for threads that the child has not: nothing that was there
-# at the fork is collected there.
-os.register_at_fork(after_in_child=gc.freeze)
+# A child of a fork would wait for ever for the threads of a pipeline that it ends.
+garbage.leave_to_parent()
 
 FETCH_AHEAD = 2  # batches whose files are read while those before are decoded
 
