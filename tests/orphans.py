@@ -11,6 +11,7 @@ import sys
 import threading
 
 PR_SET_PDEATHSIG = 1  # prctl(2): the signal that comes when the thread ends that forked
+_tests = os.getpid()  # it runs the tests
 _by_main = False
 
 
@@ -20,7 +21,8 @@ def _before() -> None:
 
 
 def _in_child() -> None:
-    if _by_main:  # other threads end long before their process
+    # Other threads end long before their process, and what children fork is their own affair
+    if _by_main and os.getppid() == _tests:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
