@@ -195,7 +195,7 @@ def test_a_library_that_is_not_imported_is_not_asked(monkeypatch):
         pass
 
 
-@pytest.mark.filterwarnings("ignore:.torch.jit.script.:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated")
 def test_programs_that_script_torchvisions_functions_meanwhile():
     """TorchScript takes the operator, whichever function stands in for it."""
     data = torch.frombuffer(bytearray(jpeg()), dtype=torch.uint8)
