@@ -89,7 +89,7 @@ def test_some_steps_with_workers(kind):
     check(kind, lambda states: random.Random(kind).sample(states, 2), **options)
 
 
-@pytest.mark.filterwarnings("ignore:.set_vital. is deprecated")  # torchdata calls it of a newer torch
+@pytest.mark.filterwarnings("ignore:.set_vital. is deprecated")  # torchdata calls torch so
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if KINDS[kind].exact])
 @pytest.mark.parametrize("workers", [0, 2])
 def test_torchdatas_loader_gives_the_same(kind, workers):
