@@ -10,8 +10,10 @@ import torch
 from fastload import _native, rng
 from fastload.errors import SampleError, sample_error
 from fastload.joint import clock
+from fastload.joint.mixing import Fetch, Partner
 from fastload.joint.picture import Picture, opened
 from fastload.joint.steps import Params, Target
+from fastload.plan.joint import Partners
 from fastload.plan.plan import Plan
 from fastload.sources import read
 from fastload.spec import Array, Floats, Work
@@ -43,6 +45,7 @@ class Maker:
         self.plan, self.joint = plan, plan.joint
         self.store = _native.StoreRecords(channels_last=False, table=plan.joint.table)
         self.dtype = np.dtype(np.uint8 if plan.joint.table is None else plan.joint.table.dtype)
+        self.own = Partners(plan.source, plan.joint.rows)
         self.clock = clock.Clock()
 
     def __call__(self, work: Work, position: int, take: Take) -> Sample:
@@ -55,7 +58,8 @@ class Maker:
             picture = opened(encoded)
             laps(clock.PIXELS)
             target = self.target(sample, name, picture.size)
-            for drawn in moves(self.joint.steps, picture, target, draws(work, position), laps):
+            uniforms, others = draws(work, position), self.partners(work, position, laps)
+            for drawn in moves(self.joint.steps, picture, target, uniforms, laps, others):
                 target = drawn.target
             laps(clock.TARGETS)
             pixels = picture.made()
@@ -73,17 +77,58 @@ class Maker:
         of_kind = image if kind is torch.Tensor else image.as_subclass(kind)
         return Sample(of_kind, self.joint.given(target))
 
-    def target(self, sample: int, name: str, size: tuple[int, int]) -> Target:
-        """As the data set has it. Raises SampleError."""
+    def partners(self, work: Work, position: int, lap: clock.Lap = clock.nobody) -> Fetch:
+        """What mixes take beside the sample at this position. It raises SampleError, of that
+        sample.
+        """
+        sample = int(work.samples[position])
+
+        def fetch(step: int, at: float, seed: int) -> Partner:
+            try:
+                return self._partner(step, at, (seed, work.epoch), lap)
+            except SampleError as error:
+                name = self.plan.source.name(sample)
+                raise sample_error(name, sample, f"its partner {error}", error) from error
+
+        return fetch
+
+    def _partner(self, step: int, at: float, key: tuple[int, int], lap: clock.Lap) -> Partner:
+        """One for the mix that is this step. at: where it lies among all, from 0 to 1; key: seed
+        and epoch. Raises SampleError.
+        """
+        of = self.joint.partners or self.own
+        number = int(at * len(of.source))
+        name = of.source.name(number)
+        alone = Work(np.array([number]), np.zeros(1, np.int64), *key, 0)
+        others: Fetch = lambda step, at, seed: self._partner(step, at, (seed, key[1]), lap)  # noqa: E731
         try:
-            return self.joint.target(self.joint.row(sample), size)
+            encoded = self.encoded(number, name, of)
+            lap(clock.READ)
+            picture = opened(encoded)
+            lap(clock.PIXELS)
+            target = self.target(number, name, picture.size, of)
+            before = self.joint.steps[: step - 1]
+            for drawn in moves(before, picture, target, draws(alone, 0), lap, others):
+                target = drawn.target
+        except SampleError:
+            raise
+        except pil.DECODE_ERRORS as error:
+            raise failed(name, number, error) from error
+        return Partner(number, picture, target)
+
+    def target(
+        self, sample: int, name: str, size: tuple[int, int], of: Partners | None = None
+    ) -> Target:
+        """As the data set has it. of: whose sample it is; None: the plan's. Raises SampleError."""
+        try:
+            return self.joint.target((of or self.own).row(sample), size)
         except Exception as error:  # torchvision, pycocotools and parsers raise what they like
             raise bad_annotation(name, sample, error) from error
 
-    def encoded(self, sample: int, name: str) -> bytes:
-        """The sample's file. Raises SampleError."""
+    def encoded(self, sample: int, name: str, of: Partners | None = None) -> bytes:
+        """The sample's file. of: whose sample it is; None: the plan's. Raises SampleError."""
         try:
-            return read(self.plan.source, sample)
+            return read((of or self.own).source, sample)
         except OSError as error:
             reason = f"cannot be read ({error.strerror or error}); restore the file"
             raise sample_error(name, sample, reason, error) from error
@@ -95,10 +140,16 @@ def moves(
     target: Target,
     uniforms: Callable[[int, int], Floats],
     lap: clock.Lap = clock.nobody,
+    others: Fetch | None = None,
 ) -> Iterator[Drawn]:
-    """What each step does; the picture goes along. A draw is a part of moving the target."""
-    for number, step in enumerate(steps, start=1):
-        params = step.draw(partial(uniforms, number), picture, target)
+    """What each step does; the picture goes along. A draw is a part of moving the target.
+
+    others: gives partners; None: no step mixes.
+    """
+    for number, one in enumerate(steps, start=1):
+        draw = partial(uniforms, number)
+        step = one if others is None else one.among(draw, partial(others, number))
+        params = step.draw(draw, picture, target)
         if params is not None:
             lap(clock.TARGETS)
             step.move(picture, params)

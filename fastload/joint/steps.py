@@ -32,6 +32,10 @@ class JointStep(ABC):
 
     draws_nothing: ClassVar[bool] = False
 
+    def among(self, draw: Draw, fetch: Callable[[float, int], Any]) -> "JointStep":
+        """The step of one sample; a mix has its partners, which `fetch` gives."""
+        return self
+
     @abstractmethod
     def draw(self, draw: Draw, picture: Picture, target: Target) -> Params | None:
         """What torchvision's `make_params` gives; None: nothing is done to this sample.

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -10,12 +11,14 @@ from torch.utils.data import ConcatDataset, Subset
 
 from fastload import sources
 from fastload.dataset import Dataset
+from fastload.detection import WithPartners
 from fastload.lowering import arrays, detection, masks, own, reach
 from fastload.lowering.chain import Ops, Pictures, lower_parts, lower_pictures
 from fastload.lowering.folders import Files, kind_of
 from fastload.lowering.names import Reasons, altered, attribute, image_backend, is_a, type_name
 from fastload.lowering.rows import plain_paths, whole
 from fastload.plan import forms
+from fastload.plan.joint import Partners
 from fastload.plan.pipeline import Pipeline
 from fastload.sources import ArraySource, FileSource, Source, seek
 from fastload.sources.base import remote
@@ -48,14 +51,11 @@ def lower(dataset: object) -> Lowered:
 def _lower(dataset: object) -> Lowered:
     if type(dataset) is Dataset:
         return dataset.pipeline, []
-    if lowered := masks.lower(dataset, partial(lower_parts, own=False)):
-        return lowered
-    if lowered := detection.lower(dataset, partial(lower_parts, own=False)):
-        return lowered
-    if type(dataset) is Subset:
-        return _subset(dataset)
-    if type(dataset) is ConcatDataset:
-        return _concat(dataset)
+    for known in (masks.lower, detection.lower):
+        if lowered := known(dataset, partial(lower_parts, own=False)):
+            return lowered
+    if (around := AROUND.get(type(dataset))) is not None:
+        return around(dataset)
     if (kind := kind_of(dataset)) is not None:
         return _lowered(dataset, partial(_source, dataset, kind.find), grey=False)
     if arrays.knows(dataset):
@@ -134,8 +134,27 @@ def _none(reasons: Reasons) -> Pictures:
     return Pictures((), (), None, reasons)
 
 
-def _subset(dataset: Subset[object]) -> Lowered:
-    pipeline, reasons = _lower(dataset.dataset)
+def _with_partners(dataset: WithPartners) -> Lowered:
+    pipeline, reasons = _mixed(dataset.data, dataset)
+    if pipeline is None or pipeline.joint is None:
+        return None, reasons
+    partners = Partners(pipeline.source, pipeline.joint.rows)
+    return replace(pipeline, joint=replace(pipeline.joint, partners=partners)), reasons
+
+
+def _mixed(data: object, by: WithPartners) -> Lowered:
+    """The data set inside `by`, with the transforms that this has."""
+    if type(data) is Subset:
+        return _subset(data, partial(_mixed, by=by))
+    if lowered := detection.lower(data, partial(lower_parts, own=False), by):
+        return lowered
+    wanted = "want one with boxes that docs/guides/detection.md names, or a Subset of it"
+    return None, [f"WithPartners has data set {type_name(data)}, {wanted}"]
+
+
+def _subset(dataset: Subset[object], lower: Callable[[object], Lowered] | None = None) -> Lowered:
+    """lower: lowers the data set inside; None: as any."""
+    pipeline, reasons = (lower or _lower)(dataset.dataset)
     reasons = [*altered(dataset), *reasons, *_with_masks(pipeline, "Subset")]
     if type(dataset.indices) not in INDICES:
         return None, [
@@ -206,3 +225,9 @@ def _source(dataset: object, find: Callable[[object], Files]) -> FileSource:
     paths, classes = plain_paths(files.paths), tuple(map(str, files.classes))
     labels = arrays.class_numbers(files.labels, as_given=True)
     return FileSource(files.root, paths, labels, classes, seek.attach(paths, files.root))
+
+
+# Data sets of data sets, and what lowers each.
+AROUND: dict[type, Callable[[Any], Lowered]] = {
+    Subset: _subset, ConcatDataset: _concat, WithPartners: _with_partners,
+}  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from PIL.Image import open as open_image
 
-from fastload.detection import Detection
+from fastload.detection import Detection, WithPartners
 from fastload.joint import coco
 from fastload.joint.steps import Target
 from fastload.lowering import joint_steps, masks, reach
@@ -25,12 +25,18 @@ from fastload.system import limits
 Size = tuple[int, int]
 
 
-def lower(dataset: object, one: joint_steps.Lower) -> tuple[Pipeline | None, Reasons] | None:
+def lower(
+    dataset: object, one: joint_steps.Lower, mixed: WithPartners | None = None
+) -> tuple[Pipeline | None, Reasons] | None:
     """The pipeline of a data set with boxes, or every reason why it is none; None for any other
-    one. one: lowers a transform of images.
+    one.
+
+    Args:
+        one: Lowers a transform of images.
+        mixed: What has its transforms, and mixes its samples; None: it has its own.
     """
     if type(dataset) is Detection:
-        return _own(dataset, one)
+        return _own(dataset, one, mixed)
     inner = masks.wrapped(dataset, KINDS)
     if inner is None:
         return None
@@ -43,8 +49,8 @@ def lower(dataset: object, one: joint_steps.Lower) -> tuple[Pipeline | None, Rea
         reasons.append(f"{name} has transforms of its own inside the wrapper")
     if not reach.is_whole(vars(dataset).get("_wrapper")):
         reasons.append(f"{name} has a wrapper of its own")
-    made = joint_steps.of(attribute(dataset, "transforms"), one)
-    reasons += [*altered(dataset), *altered(inner), *made.unknown]
+    made, why = _steps(dataset, one, mixed)
+    reasons += [*altered(dataset), *altered(inner), *why]
     try:
         paths = plain_paths(kind.files(inner))
     except (ValueError, KeyError, TypeError) as error:
@@ -58,10 +64,25 @@ def lower(dataset: object, one: joint_steps.Lower) -> tuple[Pipeline | None, Rea
     return Pipeline(source, joint=of), []
 
 
-def _own(dataset: Detection, one: joint_steps.Lower) -> tuple[Pipeline | None, Reasons]:
+def _steps(
+    dataset: object, one: joint_steps.Lower, mixed: WithPartners | None
+) -> tuple[joint_steps.Steps, Reasons]:
+    """Those of a data set, and why they are none."""
+    given = attribute(dataset, "transforms")
+    if mixed is None:
+        made = joint_steps.of(given, one)
+        return made, made.unknown
+    made = joint_steps.of(mixed.transforms, one, partners=True)
+    inside = ["WithPartners has a data set with transforms"] * (given is not None)
+    return made, [*altered(mixed), *inside, *made.unknown]
+
+
+def _own(
+    dataset: Detection, one: joint_steps.Lower, mixed: WithPartners | None
+) -> tuple[Pipeline | None, Reasons]:
     """One of fastload.detection."""
-    made = joint_steps.of(dataset.transforms, one)
-    if reasons := [*altered(dataset), *made.unknown]:
+    made, why = _steps(dataset, one, mixed)
+    if reasons := [*altered(dataset), *why]:
         return None, reasons
     of = Joint("fastload.detection", dataset.target, made.steps, made.kind, made.table)
     return Pipeline(dataset.source, joint=of), []

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fastload.joint.iou_crop import IoUCrop
+from fastload.joint.mixing import CopyPaste, Mixing, MixUp, Mosaic
 from fastload.joint.of_targets import OfKind, OfTargets, Sanitize
 from fastload.joint.padding import OwnPadding
 from fastload.joint.photometric import Augment, PhotometricDistort
@@ -42,6 +43,10 @@ OF_KIND = {  # what each changes
     "ConvertBoundingBoxFormat": "BoundingBoxes", "ClampBoundingBoxes": "BoundingBoxes",
     "SetClampingMode": "BoundingBoxes", "ClampKeyPoints": "KeyPoints",
 }  # fmt: skip
+MIXES: dict[str, Callable[[Any], Mixing]] = {
+    "Mosaic": Mosaic, "MixUp": MixUp, "CopyPaste": CopyPaste,
+}  # fmt: skip
+OWN = ("crops", "mosaic", "mixup", "copy_paste")  # fastload.detection's modules of transforms
 OF_TARGETS = (*OF_KIND, "SanitizeBoundingBoxes", "SanitizeKeyPoints")
 VALUES = ("ToDtype", "Normalize")
 MOVES = (Flip, IoUCrop, OfTargets)  # what may follow VALUES: it neither makes nor fills pixels
@@ -59,6 +64,7 @@ class Steps:
     of_values: Any = None  # the class of the image that comes to them
     table: Array | None = None  # what these make of each level
     unknown: Reasons = field(default_factory=list)
+    partners: bool = False  # whether samples have any
 
     def add(self, step: JointStep) -> None:
         if self.values and not isinstance(step, MOVES):
@@ -69,9 +75,11 @@ class Steps:
         self.steps = (*self.steps, step)
 
 
-def of(transforms: object, one: Lower) -> Steps:
-    """The joint steps; `unknown` says every reason why they are none."""
-    out = Steps()
+def of(transforms: object, one: Lower, *, partners: bool = False) -> Steps:
+    """The joint steps; `unknown` says every reason why they are none. partners: whether samples
+    may be mixed.
+    """
+    out = Steps(partners=partners)
     for part in _parts(transforms, out.unknown):
         out.unknown += altered(part)
         _take(part, one, out)
@@ -98,7 +106,8 @@ def _v2(name: str) -> object:
 
 def _own(name: str) -> object:
     """fastload.detection's transform of that name."""
-    return getattr(sys.modules.get("fastload.detection.crops"), name, None)
+    homes = (sys.modules.get(f"fastload.detection.{home}") for home in OWN)
+    return next((getattr(home, name) for home in homes if hasattr(home, name)), None)
 
 
 def _parts(transforms: object, unknown: Reasons) -> list[Any]:
@@ -152,6 +161,17 @@ def _to_values(part: Any, out: Steps) -> None:
         out.add(OfTargets(part, _pixel()))
     out.of_values = out.of_values or out.kind
     out.values.append(part)
+
+
+def _mixed(part: Any, out: Steps) -> None:
+    name = type(part).__name__
+    if not out.partners:
+        out.unknown.append(
+            f"transform {name} mixes several samples, want the data set and its transforms in "
+            "fastload.detection.WithPartners"
+        )
+    else:
+        out.add(MIXES[name](part))
 
 
 def _of_targets(part: Any, out: Steps) -> None:
@@ -278,5 +298,6 @@ TAKEN: dict[str, Callable[[Any, Steps], None]] = {
     **dict.fromkeys(FILLED, _filled),
     **dict.fromkeys(WARPS, _warp),
     **dict.fromkeys(PLAIN, _plain),
+    **dict.fromkeys(MIXES, _mixed),
     "Identity": _nothing,
 }

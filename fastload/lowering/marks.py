@@ -15,7 +15,7 @@ from torch.utils.data import ConcatDataset, Subset
 
 from fastload import _native
 from fastload.dataset import Dataset
-from fastload.detection import Detection
+from fastload.detection import Detection, WithPartners
 from fastload.lowering import arrays, detection, joint_steps, masks, own, reach
 from fastload.lowering.chain import lower_parts, lower_pictures
 from fastload.lowering.datasets import transforms_of
@@ -77,6 +77,9 @@ def _watched(dataset: object, around: tuple[int, ...] = ()) -> Iterator[object]:
     elif type(dataset) is Detection:
         yield from (Equal(altered(dataset)), *detection.reads_own(dataset))
         yield Equal(joint_steps.reads(dataset.transforms))
+    elif type(dataset) is WithPartners:
+        yield from (Equal(altered(dataset)), Equal(joint_steps.reads(dataset.transforms)))
+        yield from _watched(dataset.data, inside)
     elif type(dataset) is Subset:
         yield from (Equal(altered(dataset)), dataset.indices)
         yield from _watched(dataset.dataset, inside)

@@ -86,7 +86,8 @@ def _pairs(maker: Maker, work: Work, made: State) -> Iterator[Pair]:
         target = want = maker.target(sample, name, picture.size)
         yield (_tensor(picture.made()), target), (_tensor(np.asarray(image)), want)
         uniforms = draws(work, 0)
-        steps = moves(maker.joint.steps, picture, target, uniforms)
+        others = maker.partners(work, 0)
+        steps = moves(maker.joint.steps, picture, target, uniforms, others=others)
         for number, drawn in enumerate(steps, start=1):
             image, want = told.after(drawn, number, uniforms, image, want)
             yield (_tensor(picture.made()), drawn.target), (_tensor(np.asarray(image)), want)

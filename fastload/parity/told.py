@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from PIL import Image
 
+from fastload.joint.mixing import Mixing
 from fastload.joint.photometric import Augment
 from fastload.joint.samples import Drawn
 from fastload.joint.steps import Target
@@ -29,9 +30,24 @@ def after(
         sizes: Ints = np.array([pil.size(image)], np.int32)
         records, _ = op.params(uniforms(number, op.draws(Spec()))[None], sizes)
         return cast("Image.Image", pil.apply(op, image, np.asarray(records)[0])), target
+    if isinstance(drawn.step, Mixing):
+        return _mixed(drawn.step, drawn.params, image, target)
     with torch.random.fork_rng(devices=[]):  # torchvision throws its dice for p all the same
         moved: tuple[Image.Image, Target] = told(drawn.step.of, drawn.params)(image, target)
     return moved
+
+
+def _mixed(
+    step: Mixing, params: dict[str, Any] | None, image: Image.Image, target: Target
+) -> tuple[Image.Image, Target]:
+    """What fastload.detection's transform makes of it and of the partners, which are samples as any
+    others.
+    """
+    if params is None:
+        return image, target
+    others = [(Image.fromarray(one.picture.made().copy()), one.target) for one in step.others]
+    made: tuple[Image.Image, Target] = step.of.mixed([(image, target), *others], params)
+    return made
 
 
 def told(transform: Any, params: dict[str, Any] | None) -> Any:

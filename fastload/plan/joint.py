@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from fastload.sources import Source
 from fastload.spec import Array, Longs
 
 CAPTIONS = "captions"  # a target's key; no step moves them
@@ -15,6 +16,23 @@ class Described(Protocol):
     @property
     def words(self) -> str:
         """Itself, in one line."""
+
+
+@dataclass(frozen=True)
+class Partners:
+    """The samples that a step may mix with another one.
+
+    Args:
+        source: They are all of it.
+        rows: As of `Joint`, of this source.
+    """
+
+    source: Source
+    rows: Longs | None = None
+
+    def row(self, sample: int) -> int:
+        """The sample's number in the data set."""
+        return sample if self.rows is None else int(self.rows[sample])
 
 
 @dataclass(frozen=True)
@@ -31,6 +49,7 @@ class Joint:
         rows: int64 [N]: of each sample of the source, its number in the data set; None: the same.
         alone: The key of the only value, which a sample has in place of the dictionary; None: it
             has the dictionary.
+        partners: What its steps may mix a sample with; None: no step mixes.
     """
 
     where: str
@@ -40,6 +59,7 @@ class Joint:
     table: Array | None
     rows: Longs | None = None
     alone: str | None = None
+    partners: Partners | None = None
 
     def at(self, indices: Longs) -> "Joint":
         """Of a data set that has these samples of it."""
@@ -60,4 +80,6 @@ class Joint:
         lines.append(f"  STORE   {kind} [3, H, W] of each image's own size")
         moved = "" if self.alone == CAPTIONS else ", moved by torchvision's own functions"
         lines.append(f"  target  that of {self.where}{moved}")
+        if self.partners is not None:
+            lines.append(f"  partners of mixes: any of {len(self.partners.source)} samples")
         return lines

@@ -102,7 +102,8 @@ def _states(maker: Maker, work: Work, position: int) -> Iterator[State]:
     picture = opened(maker.encoded(sample, name))
     target = maker.target(sample, name, picture.size)
     yield None, picture, target
-    for drawn in moves(maker.joint.steps, picture, target, draws(work, position)):
+    uniforms, others = draws(work, position), maker.partners(work, position)
+    for drawn in moves(maker.joint.steps, picture, target, uniforms, others=others):
         yield drawn, picture, drawn.target
 
 

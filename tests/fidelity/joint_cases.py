@@ -135,13 +135,13 @@ def differences(transforms: list[Any], seed: int) -> list[str]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             image, want = mine(image, want)
-    out = [key for key in want if not _same(got[key], want[key])]
+    out = [key for key in want if not same(got[key], want[key])]
     made = picture.made()
     same = made.shape == np.asarray(image).shape and np.array_equal(made, np.asarray(image))
     return out if same else ["image", *out]
 
 
-def _same(got: Any, want: Any) -> bool:
+def same(got: Any, want: Any) -> bool:
     facts = all(getattr(got, key, 0) == getattr(want, key, 0) for key in ("format", "canvas_size"))
     return (
         facts and type(got) is type(want) and got.dtype == want.dtype
