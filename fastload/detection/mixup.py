@@ -1,6 +1,5 @@
 """MixUp of images with boxes."""
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +14,8 @@ from fastload.errors import UsageError
 from fastload.spec import Floats
 from fastload.transforms import pil
 from fastload.transforms.sampling import beta
+
+LARGEST = 128  # alpha; nearly all shares are 0.4 to 0.6 then
 
 
 class MixUp(BoxMix):
@@ -54,15 +55,21 @@ class MixUp(BoxMix):
         keys: Sequence[str] = KEYS,
     ) -> None:
         super().__init__(p, keys)
-        if not 0 < alpha < math.inf:
-            raise UsageError(f"{self.where}: alpha is {alpha}, want a number above 0; change it")
+        if not 0 < alpha <= LARGEST:
+            raise UsageError(
+                f"{self.where}: alpha is {alpha}, want a number above 0, up to {LARGEST}; change it"
+            )
         self.alpha, self.fill = float(alpha), fill_of(self.where, fill)
 
     def draws(self, states: Sequence[State]) -> int:
-        return 2
+        return 2 * int(self.alpha) - 1 if self.alpha.is_integer() else 2
 
     def drawn(self, u: Floats, states: Sequence[State]) -> Params | None:
-        return {"share": float(beta(u, self.alpha))}
+        if not self.alpha.is_integer():
+            return {"share": float(beta(u, self.alpha))}
+        # Of 2k - 1 uniforms, the one in the middle has Beta(k, k). beta() takes 50 ms for k = 32.
+        middle = int(self.alpha) - 1
+        return {"share": float(np.partition(u, middle)[middle])}
 
     def shares(self, params: Params) -> tuple[np.float32, np.float32]:
         """Of the sample and of the other one."""

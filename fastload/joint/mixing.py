@@ -133,3 +133,6 @@ def _canvas(size: Size, fill: Fill) -> Pixels:
     out: Pixels = np.empty((*size, 3), np.uint8)
     out.reshape(size[0], -1)[:] = np.tile(np.array(fill, np.uint8), size[1])
     return out
+
+
+MIXES = {"Mosaic": Mosaic, "MixUp": MixUp, "CopyPaste": CopyPaste}  # by the transform's name

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fastload.joint.iou_crop import IoUCrop
-from fastload.joint.mixing import CopyPaste, Mixing, MixUp, Mosaic
+from fastload.joint.mixing import MIXES
 from fastload.joint.of_targets import OfKind, OfTargets, Sanitize
 from fastload.joint.padding import OwnPadding
 from fastload.joint.photometric import Augment, PhotometricDistort
@@ -42,9 +42,6 @@ PLAIN: dict[str, Callable[[Any], JointStep]] = {
 OF_KIND = {  # what each changes
     "ConvertBoundingBoxFormat": "BoundingBoxes", "ClampBoundingBoxes": "BoundingBoxes",
     "SetClampingMode": "BoundingBoxes", "ClampKeyPoints": "KeyPoints",
-}  # fmt: skip
-MIXES: dict[str, Callable[[Any], Mixing]] = {
-    "Mosaic": Mosaic, "MixUp": MixUp, "CopyPaste": CopyPaste,
 }  # fmt: skip
 OWN = ("crops", "mosaic", "mixup", "copy_paste")  # fastload.detection's modules of transforms
 OF_TARGETS = (*OF_KIND, "SanitizeBoundingBoxes", "SanitizeKeyPoints")

@@ -137,8 +137,8 @@ def differences(transforms: list[Any], seed: int) -> list[str]:
             image, want = mine(image, want)
     out = [key for key in want if not same(got[key], want[key])]
     made = picture.made()
-    same = made.shape == np.asarray(image).shape and np.array_equal(made, np.asarray(image))
-    return out if same else ["image", *out]
+    alike = made.shape == np.asarray(image).shape and np.array_equal(made, np.asarray(image))
+    return out if alike else ["image", *out]
 
 
 def same(got: Any, want: Any) -> bool:

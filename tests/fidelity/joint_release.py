@@ -2,7 +2,8 @@
 
     python -m tests.fidelity.joint_release [CASES [SEED]]
 
-CASES (10000) of each joint transform, and of chains of up to four, on images that are not square.
+CASES (10000) of each joint transform, of chains of up to four, and of each mix of several samples,
+on images that are not square.
 Exit status 1 if anything differs.
 """
 
@@ -10,6 +11,7 @@ import sys
 
 import numpy as np
 
+from tests.fidelity import mix_cases
 from tests.fidelity.joint_cases import MAKERS, differences
 
 CHAINED = [name for name in MAKERS if name != "SanitizeBoundingBoxes"]  # it may leave no box
@@ -27,10 +29,12 @@ def transforms(name: str, seed: int) -> list[object]:
 
 def main(cases: int, first: int) -> int:
     bad = 0
-    for name in (*MAKERS, "chains"):
+    each = [(name, transforms, differences) for name in (*MAKERS, "chains")]
+    each += [(name, mix_cases.transforms, mix_cases.differences) for name in mix_cases.MIXES]
+    for name, make, compare in each:
         found = {}
         for seed in range(first, first + cases):
-            if wrong := differences(transforms(name, seed), seed):
+            if wrong := compare(make(name, seed), seed):
                 found[seed] = wrong
         bad += bool(found)
         print(f"{name:28} {cases} cases, {len(found)} differ", *list(found.items())[:3], flush=True)
