@@ -43,7 +43,9 @@ def count(target: Target) -> int:
 
 def corners(boxes: Any) -> torch.Tensor:
     """float [N, 4]: left, top, right, bottom, px."""
-    return functional.convert_bounding_box_format(boxes, new_format=XYXY).as_subclass(torch.Tensor)
+    straight = functional.convert_bounding_box_format(boxes, new_format=XYXY)
+    plain: torch.Tensor = straight.as_subclass(torch.Tensor)
+    return plain
 
 
 def objects(target: Target, keys: Sequence[str]) -> Iterator[Any]:

@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -103,16 +104,15 @@ class MixUp(Mixing):
 
     def pixels(self, pictures: Sequence[Picture], params: Params) -> Pixels:
         size = self.of.holding([picture.size for picture in pictures])
-        total: Singles = np.zeros((*size, 3), np.float32)
+        parts: list[Singles] = []
         for picture, share in zip(pictures, self.of.shares(params), strict=True):
-            levels = np.arange(256, dtype=np.float32) * share
-            height, width = picture.size
+            pixels, (height, width) = picture.made(), picture.size
             if (height, width) != size:
                 on = _canvas(size, self.of.fill)
-                on[:height, :width] = picture.made()
-                total += levels[on]
-            else:
-                total += levels[picture.made()]
+                on[:height, :width] = pixels
+                pixels = on
+            parts.append(np.multiply(pixels, share, dtype=np.float32))
+        total = np.add(parts[0], parts[1], out=parts[0])
         out: Pixels = np.rint(total, out=total).astype(np.uint8)
         return out
 
@@ -123,7 +123,7 @@ class CopyPaste(Mixing):
 
     def pixels(self, pictures: Sequence[Picture], params: Params) -> Pixels:
         picture, other = pictures
-        out = picture.made().copy()
+        out: Pixels = picture.made().copy()
         other.resize(*picture.size, "bilinear")
         np.copyto(out, other.made(), where=params["mask"].numpy()[..., None])
         return out
@@ -135,4 +135,7 @@ def _canvas(size: Size, fill: Fill) -> Pixels:
     return out
 
 
-MIXES = {"Mosaic": Mosaic, "MixUp": MixUp, "CopyPaste": CopyPaste}  # by the transform's name
+# By the transform's name.
+MIXES: dict[str, Callable[[Any], Mixing]] = {
+    "Mosaic": Mosaic, "MixUp": MixUp, "CopyPaste": CopyPaste,
+}  # fmt: skip

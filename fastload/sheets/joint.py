@@ -55,7 +55,9 @@ def _card(maker: Maker, work: Work, position: int, side: int, original: int) -> 
             else:
                 lines += _words(drawn)
         after = pictured(picture.made(), target, side)
-    now = f"{picture.size[0]}x{picture.size[1]} px, {_count(target)} of {boxes} boxes"
+    count, mixed = _count(target), maker.joint.partners is not None
+    counts = f"{count} boxes, before {boxes}" if mixed else f"{count} of {boxes} boxes"
+    now = f"{picture.size[0]}x{picture.size[1]} px, {counts}"
     about = f"sample {sample}, {size[0]}x{size[1]} px to {now}"
     return Card(os.path.basename(name), about, (before, after), tuple(lines))
 

@@ -263,6 +263,7 @@ def test_show_and_replay_say_who_the_partners_are(root):
     said = [line for card in shown.contents.cards for line in card.lines]
     assert any(line.startswith("Mosaic: partners [") and ", centre (" in line for line in said)
     assert any(line.startswith("MixUp: partners [") and ", share 0." in line for line in said)
+    assert " boxes, before " in shown.contents.cards[0].subtitle
     plan = helpers.plan_of(data_of(root, v2.Compose([detection.Mosaic(9), v2.ToImage()])))
     steps = stages(plan, helpers.work([3], 1), 64)
     assert [step.step for step in steps] == ["original", "Mosaic"]
