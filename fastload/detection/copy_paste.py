@@ -40,11 +40,8 @@ class CopyPaste(BoxMix):
 
     Example:
         >>> from fastload import detection
-        >>> from torchvision.transforms import v2
-        >>> paste = v2.Compose([v2.ToImage(), detection.CopyPaste(p=0.5)])
-        >>> masks = detection.yolo("yolo", "train", keys=("boxes", "labels", "masks"))
-        >>> len(detection.WithPartners(masks, paste))
-        4
+        >>> detection.CopyPaste(p=0.5)
+        CopyPaste(p=0.5, blending=True)
     """
 
     def __init__(

@@ -67,7 +67,7 @@ class MixUp(BoxMix):
     def drawn(self, u: Floats, states: Sequence[State]) -> Params | None:
         if not self.alpha.is_integer():
             return {"share": float(beta(u, self.alpha))}
-        # Of 2k - 1 uniforms, the one in the middle has Beta(k, k). beta() takes 50 ms for k = 32.
+        # Of 2k - 1 uniforms, the one in the middle has Beta(k, k): beta() is slow for a large k.
         middle = int(self.alpha) - 1
         return {"share": float(np.partition(u, middle)[middle])}
 

@@ -30,8 +30,7 @@ class Place(NamedTuple):
 
 
 class Mosaic(BoxMix):
-    """Four images around a point: the sample and three others, on a canvas twice as high and wide
-    as `size`.
+    """Four images around a point: the sample and three others, on a canvas of twice `size`.
 
     Each image is resized so that it fits into `size`, and touches the point with a corner: the
     sample lies above it at the left, the others are above at the right, below at the left, below at

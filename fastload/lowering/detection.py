@@ -47,6 +47,8 @@ def lower(
         reasons.append("torchvision's image backend is not PIL")
     if any(vars(inner).get(key) is not None for key in masks.INNER):
         reasons.append(f"{name} has transforms of its own inside the wrapper")
+    if mixed is not None and kind.alone is not None:
+        reasons.append(f"{name} has no objects, which WithPartners mixes")
     if not reach.is_whole(vars(dataset).get("_wrapper")):
         reasons.append(f"{name} has a wrapper of its own")
     made, why = _steps(dataset, one, mixed)

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from torch.utils.data import Subset
+from torchvision.datasets import CocoCaptions, wrap_dataset_for_transforms_v2
 from torchvision.transforms import v2
 
 import fastload
@@ -160,6 +161,13 @@ def test_another_data_set_inside_is_not_native(root):
     assert "WithPartners has data set torch.utils.data.dataset.ConcatDataset, want one with" in told
 
 
+def test_captions_are_not_mixed(coco):
+    plain = CocoCaptions(str(coco / "images"), str(coco / "instances.json"))
+    data = detection.WithPartners(wrap_dataset_for_transforms_v2(plain), mixes())
+    told = fastload.DataLoader(data, 3, collate_fn=collate).explain()
+    assert "CocoCaptions has no objects, which WithPartners mixes" in told
+
+
 def test_a_changed_mix_is_seen(root):
     data = data_of(root, v2.Compose([detection.MixUp(p=0.0), v2.ToImage()]))
     used = loader(data)
@@ -219,6 +227,20 @@ def test_objects_are_pasted_with_their_masks(coco):
         more += count > len(inner[number][1].get("labels", ()))
     assert more > 2
     assert flat(loader(data, 3)) == flat([(images, targets)])
+
+
+@pytest.mark.filterwarnings("ignore:__array__ implementation")
+def test_an_image_without_annotations_has_those_of_its_partners(coco):
+    inner = helpers.coco(coco, None, target_keys=[*helpers.KEYS, "masks"])
+    assert list(inner[7][1]) == ["image_id"]
+    data = detection.WithPartners(inner, [detection.Mosaic(30), v2.ToImage()])
+    batches = loader(data, 1, sampler=[7] * 4)
+    counts = [len(targets[0].get("boxes", ())) for _, targets in batches]
+    assert max(counts) > 0
+    torch.manual_seed(1)
+    target = data[7][1]
+    assert len(target["boxes"]) == len(target["masks"]) > 0
+    assert target["image_id"] == inner[7][1]["image_id"]
 
 
 @pytest.mark.filterwarnings("ignore:__array__ implementation")
