@@ -8,12 +8,15 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
+from functools import partial
 from typing import NamedTuple, cast
 
+import numpy as np
 import torch
 
 from fastload.backends.base import Batch, Engine, WorkOrError
 from fastload.engine import tensors, waits
+from fastload.engine.gathered import Gathered, Room
 from fastload.engine.slots import Ring
 from fastload.errors import BackendError, SampleError
 from fastload.joint.samples import Maker, Sample
@@ -36,8 +39,10 @@ class JointEngine(Engine):
     def __init__(self, plan: Plan, threads: int, depth: int, batch: int, *, pinned: bool) -> None:
         """depth: batches under way; batch: samples of one, of which memory is kept."""
         self.plan, self.depth, self.make = plan, depth, Maker(plan)
+        self.stacks = False  # whether the caller stacks samples as PyTorch's default_collate
         self.on_bad: Callable[[Report], object] = bool
         self.ring = Ring((depth + 2) * batch, pinned=pinned)
+        self._images, self._masks = (Ring(depth + 2, pinned=pinned) for _ in range(2))
         self.threads = Threads(threads, "fastload-joint") if threads else None
         self.process = os.getpid()
 
@@ -54,14 +59,24 @@ class JointEngine(Engine):
         """Batches of `works`, in order."""
         return Batches(self, works, timeout)
 
-    def one(self, work: Work, position: int) -> Sample:
+    def memory(self, count: int) -> Room | None:
+        """For a batch of so many samples that are stacked; None: each has memory of its own."""
+        if not (self.stacks and count):
+            return None
+        images = Gathered(count, self._images, self.ring.take)
+        return Room(images, Gathered(count, self._masks, np.empty))
+
+    def one(self, work: Work, position: int, into: Room | None = None) -> Sample:
         """A sample of a batch. Raises SampleError."""
         room.check("an image")
-        return self.make(work, position, self.ring.take)
+        if into is None:
+            return self.make(work, position, self.ring.take)
+        takes = (partial(each.take, position) for each in into)
+        return self.make(work, position, *takes)
 
-    def all(self, work: Work) -> Made:
+    def all(self, work: Work, into: Room | None = None) -> Made:
         """A batch in the caller's thread. Raises SampleError."""
-        return [self.one(work, position) for position in range(len(work))]
+        return [self.one(work, position, into) for position in range(len(work))]
 
 
 class Flight(NamedTuple):
@@ -69,6 +84,18 @@ class Flight(NamedTuple):
 
     work: Work
     each: list[Future[Sample]]
+    room: Room | None
+
+    def columns(self, made: Made) -> Batch:
+        """Images and targets: tensors where samples lie in the batch's own memory, else lists."""
+        images = [one.image for one in made]
+        targets = cast("list[torch.Tensor]", [one.target for one in made])  # the user's function's
+        if self.room is None:
+            return [images, targets]
+        whole, masks = self.room.images.tensor(images), self.room.masks.tensor(targets)
+        if whole is None:
+            return [images, targets]
+        return [whole, targets if masks is None else masks]
 
 
 class Batches:
@@ -105,8 +132,7 @@ class Batches:
         if report.errors:
             self.on_bad(report)
         valid = [] if work.valid is None else [tensors.own(work.valid)]
-        targets = cast("list[torch.Tensor]", [one.target for one in made])  # the user's function's
-        return [[one.image for one in made], targets, *valid]
+        return [*flight.columns(made), *valid]
 
     def close(self) -> None:
         """What has not begun is dropped."""
@@ -125,13 +151,15 @@ class Batches:
 
     def _begin(self, work: Work) -> Flight:
         threads, name = self.engine.threads, self.engine.plan.source.name
+        into = self.engine.memory(len(work))
         if threads is None:
-            return Flight(work, [])
+            return Flight(work, [], into)
         tasks = [
             (position, f"makes {name(sample)}")
             for position, sample in enumerate(work.samples.tolist())
         ]
-        return Flight(work, threads.begin(_Task(self.engine, work, self.ended), tasks))
+        task = _Task(self.engine, work, into, self.ended)
+        return Flight(work, threads.begin(task, tasks), into)
 
     def _landed(self, flight: Flight) -> tuple[Made, Work, Report]:
         """The batch as `on_error` has it. Raises SampleError."""
@@ -151,7 +179,7 @@ class Batches:
 
     def _results(self, flight: Flight) -> Made:
         if self.engine.threads is None:
-            return self.engine.all(flight.work)
+            return self.engine.all(flight.work, flight.room)
         late = wait(flight.each, self.timeout or None).not_done
         if late:
             running = self.engine.threads.running()
@@ -164,10 +192,12 @@ class Batches:
 class _Task:
     """Makes samples of a batch, unless nobody waits for them any more."""
 
-    def __init__(self, engine: JointEngine, work: Work, ended: threading.Event) -> None:
-        self.engine, self.work, self.ended = engine, work, ended
+    def __init__(
+        self, engine: JointEngine, work: Work, into: Room | None, ended: threading.Event
+    ) -> None:
+        self.engine, self.work, self.into, self.ended = engine, work, into, ended
 
     def __call__(self, position: int) -> Sample:
         if self.ended.is_set():
             raise SampleError(self.engine.make.joint.where, -1, "its epoch has ended")
-        return self.engine.one(self.work, position)
+        return self.engine.one(self.work, position, self.into)

@@ -1,11 +1,13 @@
 """Joint transforms that draw nothing and do nothing to the image."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
+from fastload.joint import classes
+from fastload.joint.classes import ClassMask
 from fastload.joint.picture import Picture
 from fastload.joint.steps import Draw, JointStep, Params, Target
 
@@ -28,7 +30,8 @@ class OfTargets(JointStep):
         return
 
     def targets(self, target: Target, params: Params) -> Target:
-        moved: Target = self.of(self.image, target)[1]
+        whole = {key: classes.settled(value) for key, value in target.items()}
+        moved: Target = self.of(self.image, whole)[1]
         return moved
 
 
@@ -41,10 +44,33 @@ class OfKind(OfTargets):
     kinds: tuple[type, ...] = ()
 
     def targets(self, target: Target, params: Params) -> Target:
-        return {
-            key: self.of.transform(value, params) if isinstance(value, self.kinds) else value
-            for key, value in target.items()
-        }
+        return {key: self.moved(value, params) for key, value in target.items()}
+
+    def moved(self, value: Any, params: Params) -> Any:
+        if isinstance(value, ClassMask):
+            return self.of_classes(value, params)
+        return self.of.transform(value, params) if isinstance(value, self.kinds) else value
+
+    def of_classes(self, mask: ClassMask, params: Params) -> Any:
+        if not issubclass(mask.kind, self.kinds):
+            return mask
+        return replace(mask, kind=torch.Tensor)  # ToPureTensor is the only one of masks
+
+
+@dataclass(frozen=True)
+class Types(OfTargets):
+    """ToDtype with a dictionary of types."""
+
+    def targets(self, target: Target, params: Params) -> Target:
+        mask = next(iter(target.values()), None)
+        if len(target) == 1 and isinstance(mask, ClassMask):
+            dtype = self.of.dtype.get(mask.kind, self.of.dtype.get("others", ...))
+            if mask.kind is torch.Tensor:  # which torchvision leaves alone beside an image
+                return target
+            if dtype is None or dtype in classes.DTYPES:
+                typed = mask if dtype is None else replace(mask, dtype=dtype)
+                return dict.fromkeys(target, typed)
+        return super().targets(target, params)
 
 
 @dataclass(frozen=True)

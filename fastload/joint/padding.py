@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 
+from fastload.joint.classes import ClassMask
 from fastload.joint.picture import BLACK, Fill, Picture, Size
 from fastload.joint.steps import Draw, JointStep, Params, Target
 
@@ -14,6 +15,7 @@ class OwnPadding(JointStep):
     """The program's code says how far, and moves the target; the image is padded here."""
 
     fill: Fill = BLACK
+    of_masks: int | None = None  # what masks are filled with; None: not known
 
     draws_nothing = True
 
@@ -22,6 +24,11 @@ class OwnPadding(JointStep):
 
     def move(self, picture: Picture, params: Params) -> None:
         picture.pad(params["padding"], self.fill)
+
+    def of_classes(self, mask: ClassMask, params: Params) -> Any:
+        if self.of_masks is None:
+            return super().of_classes(mask, params)
+        return mask.pad(params["padding"], self.of_masks)
 
 
 def asked(transform: Any, size: Size) -> Params:

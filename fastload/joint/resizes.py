@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from fastload.joint.classes import ClassMask
 from fastload.joint.picture import Picture, Size
 from fastload.joint.steps import Draw, JointStep, Params, Target
 
@@ -18,6 +19,9 @@ class Resizing(JointStep):
 
     def move(self, picture: Picture, params: Params) -> None:
         picture.resize(*resized(self.of, params, picture.size), self.filter)
+
+    def of_classes(self, mask: ClassMask, params: Params) -> Any:
+        return mask.resize(*resized(self.of, params, mask.size))
 
 
 @dataclass(frozen=True)

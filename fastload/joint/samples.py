@@ -9,17 +9,17 @@ import torch
 
 from fastload import _native, rng
 from fastload.errors import SampleError, sample_error
-from fastload.joint import clock
+from fastload.joint import classes, clock
+from fastload.joint.classes import ClassMask, Take
 from fastload.joint.mixing import Fetch, Partner
 from fastload.joint.picture import Picture, opened
 from fastload.joint.steps import Params, Target
-from fastload.plan.joint import Partners
+from fastload.plan.joint import CLASSES, Partners
 from fastload.plan.plan import Plan
 from fastload.sources import read
 from fastload.spec import Array, Floats, Work
 from fastload.transforms import pil
 
-Take = Callable[[tuple[int, int, int], np.dtype[Any]], Array]  # memory for an image
 
 
 class Sample(NamedTuple):
@@ -48,8 +48,12 @@ class Maker:
         self.own = Partners(plan.source, plan.joint.rows)
         self.clock = clock.Clock()
 
-    def __call__(self, work: Work, position: int, take: Take) -> Sample:
-        """Of the sample at this position of the batch. Raises SampleError."""
+    def __call__(
+        self, work: Work, position: int, take: Take, take_mask: Take = np.empty
+    ) -> Sample:
+        """Of the sample at this position of the batch; take: gives memory for its image,
+        take_mask: for its mask of classes. Raises SampleError.
+        """
         sample = int(work.samples[position])
         name, laps = self.plan.source.name(sample), clock.Laps()
         try:
@@ -57,10 +61,12 @@ class Maker:
             laps(clock.READ)
             picture = opened(encoded)
             laps(clock.PIXELS)
-            target = self.target(sample, name, picture.size)
+            target = self._lazily(self.target(sample, name, picture.size))
             uniforms, others = draws(work, position), self.partners(work, position, laps)
             for drawn in moves(self.joint.steps, picture, target, uniforms, laps, others):
                 target = drawn.target
+            given = self.joint.given(target)
+            given = given.tensor(take_mask) if isinstance(given, ClassMask) else given
             laps(clock.TARGETS)
             pixels = picture.made()
             laps(clock.PIXELS)
@@ -75,7 +81,7 @@ class Maker:
         image = torch.from_numpy(out)
         kind = self.joint.kind
         of_kind = image if kind is torch.Tensor else image.as_subclass(kind)
-        return Sample(of_kind, self.joint.given(target))
+        return Sample(of_kind, given)
 
     def partners(self, work: Work, position: int, lap: clock.Lap = clock.nobody) -> Fetch:
         """What mixes take beside the sample at this position. It raises SampleError, of that
@@ -124,6 +130,12 @@ class Maker:
             return self.joint.target((of or self.own).row(sample), size)
         except Exception as error:  # torchvision, pycocotools and parsers raise what they like
             raise bad_annotation(name, sample, error) from error
+
+    def _lazily(self, target: Target) -> Target:
+        """The same, with a mask of classes that is not moved before its pixels are known."""
+        if self.joint.alone != CLASSES:
+            return target
+        return {key: classes.lazy(value) for key, value in target.items()}
 
     def encoded(self, sample: int, name: str, of: Partners | None = None) -> bytes:
         """The sample's file. of: whose sample it is; None: the plan's. Raises SampleError."""

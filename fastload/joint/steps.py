@@ -12,6 +12,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from fastload.joint import classes
+from fastload.joint.classes import ClassMask
 from fastload.joint.picture import BLACK, Fill, Picture
 from fastload.spec import Floats
 
@@ -49,10 +51,17 @@ class JointStep(ABC):
 
     def targets(self, target: Target, params: Params) -> Target:
         """Do it to boxes, masks and keypoints."""
-        return {
-            key: self.of.transform(value, params) if is_moved(value) else value
-            for key, value in target.items()
-        }
+        return {key: self.moved(value, params) for key, value in target.items()}
+
+    def moved(self, value: Any, params: Params) -> Any:
+        """A value of the target, after it."""
+        if isinstance(value, ClassMask):  # a pure tensor beside an image is none to torchvision
+            return self.of_classes(value, params) if is_moved(value.kind) else value
+        return self.of.transform(value, params) if is_moved(value) else value
+
+    def of_classes(self, mask: ClassMask, params: Params) -> Any:
+        """A mask of classes after it: here by torchvision, of all its pixels."""
+        return classes.lazy(self.of.transform(mask.tensor(), params))
 
     @property
     def words(self) -> str:
@@ -68,6 +77,9 @@ class Flip(JointStep):
 
     def move(self, picture: Picture, params: Params) -> None:
         picture.flip()
+
+    def of_classes(self, mask: ClassMask, params: Params) -> Any:
+        return mask.flip()
 
 
 @dataclass(frozen=True)
@@ -88,6 +100,12 @@ class ZoomOut(JointStep):
 
     def move(self, picture: Picture, params: Params) -> None:
         picture.pad(params["padding"], self.fill)
+
+    def of_classes(self, mask: ClassMask, params: Params) -> Any:
+        fill = classes.fill_of(self.of._fill)
+        return super().of_classes(mask, params) if fill is None else mask.pad(
+            params["padding"], fill
+        )
 
 
 @dataclass(frozen=True)
@@ -128,6 +146,16 @@ class Crop(JointStep):
         if params["needs_crop"]:
             picture.cut(params["top"], params["left"], params["height"], params["width"])
 
+    def of_classes(self, mask: ClassMask, params: Params) -> Any:
+        fill = classes.fill_of(self.of._fill)
+        if fill is None and params["needs_pad"]:
+            return super().of_classes(mask, params)
+        if params["needs_pad"]:
+            mask = mask.pad(params["padding"], fill or 0)
+        if params["needs_crop"]:
+            mask = mask.cut(params["top"], params["left"], params["height"], params["width"])
+        return mask
+
 
 @dataclass(frozen=True)
 class FixedCrop(JointStep):
@@ -147,10 +175,11 @@ class FixedCrop(JointStep):
 
 
 def is_moved(value: object) -> bool:
-    """Whether it is a tensor that moves with its image."""
+    """Whether it is a tensor that moves with its image, or the class of such tensors."""
     from torchvision import tv_tensors  # who has joint transforms has it
 
-    return isinstance(value, tv_tensors.TVTensor)
+    kind = value if isinstance(value, type) else type(value)
+    return issubclass(kind, tv_tensors.TVTensor)
 
 
 def said(transform: Any) -> str:

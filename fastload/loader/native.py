@@ -19,7 +19,7 @@ from fastload.dataset import place_all
 from fastload.errors import BadSamplesError, FastloadError, SampleError
 from fastload.loader import sizes, telling
 from fastload.loader.base import BaseLoader
-from fastload.loader.collated import collated
+from fastload.loader.collated import collated, prepare
 from fastload.loader.reseeded import Reseeded
 from fastload.order import distributed, loaders, samplers
 from fastload.order.batches import PixelBatchSampler
@@ -64,6 +64,7 @@ class Native(Reseeded):
             engine, plan, self._bad = _ready(loader)
             self._plan = plan
             self._done_with_bad = "left out" if loader.on_error == "skip" else "substituted"
+            prepare(engine, loader.collate_fn)
             engine.on_bad = functools.partial(self._bad.take, self._meter, self._progress)
             key = seed(loader, int(self._base_seed))
             ordered = works(loader, plan, self._progress, key, self._sampler_iter)

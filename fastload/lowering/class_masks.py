@@ -12,11 +12,9 @@ from fastload.errors import PipelineError
 from fastload.joint.steps import Target
 from fastload.lowering import joint_steps
 from fastload.lowering.names import Reasons
-from fastload.plan.joint import Joint
+from fastload.plan.joint import CLASSES, Joint
 from fastload.plan.steps import stackable
 from fastload.transforms import Op
-
-KEY = "mask"  # of the only value of a target on its way
 
 
 def planned(ops: tuple[Op, ...]) -> bool:
@@ -39,7 +37,7 @@ def joint(
         return None, made.unknown
     target = partial(_target, dataset, tuple(paths))
     name = type(dataset._dataset).__name__
-    return Joint(name, target, made.steps, made.kind, made.table, alone=KEY), []
+    return Joint(name, target, made.steps, made.kind, made.table, alone=CLASSES), []
 
 
 def _target(dataset: Any, paths: Sequence[str], number: int, size: tuple[int, int]) -> Target:
@@ -50,4 +48,4 @@ def _target(dataset: Any, paths: Sequence[str], number: int, size: tuple[int, in
                 f"{paths[number]} has {mask.height}x{mask.width} px, want its image's "
                 f"{size[0]}x{size[1]}"
             )
-        return {KEY: dataset._wrapper(number, (None, mask))[1]}
+        return {CLASSES: dataset._wrapper(number, (None, mask))[1]}

@@ -9,7 +9,7 @@ import numpy as np
 
 from fastload.joint.iou_crop import IoUCrop
 from fastload.joint.mixing import MIXES
-from fastload.joint.of_targets import OfKind, OfTargets, Sanitize
+from fastload.joint.of_targets import OfKind, OfTargets, Sanitize, Types
 from fastload.joint.padding import OwnPadding
 from fastload.joint.photometric import Augment, PhotometricDistort
 from fastload.joint.picture import BLACK, Fill
@@ -126,7 +126,7 @@ def _take(part: Any, one: Lower, out: Steps) -> None:
     """Add a transform of torchvision's, or why it is none that is known."""
     name = type(part).__name__
     if (fill := own_padding.fill_of(part)) is not None:
-        out.add(OwnPadding(part, fill))
+        out.add(OwnPadding(part, fill, own_padding.mask_fill_of(part)))
     elif type(part) is not _v2(name) and type(part) is not _own(name):
         out.unknown.append(f"transform {type_name(part)} is not one of torchvision's v2")
     elif not hasattr(part, "make_params"):
@@ -155,7 +155,7 @@ def _to_values(part: Any, out: Steps) -> None:
     if out.kind is None:
         out.unknown.append(f"transform {type(part).__name__} comes before ToImage")
     if isinstance(getattr(part, "dtype", None), dict):
-        out.add(OfTargets(part, _pixel()))
+        out.add(Types(part, _pixel()))
     out.of_values = out.of_values or out.kind
     out.values.append(part)
 

@@ -46,6 +46,17 @@ def fill_of(transform: Any) -> Fill | None:
     return found.pop() if len(found) == 1 else None
 
 
+def mask_fill_of(transform: Any) -> int | None:
+    """What such a transform fills masks with; None: nothing that is the same on all that are
+    tried, so that its own code has to move them.
+    """
+    try:
+        found = {fill for size in _sizes(transform) for fill in _tried_mask(transform, size)}
+    except Exception:  # noqa: BLE001  it is the program's code
+        return None
+    return found.pop() if len(found) == 1 else None
+
+
 def _base() -> type | None:
     found: type | None = getattr(sys.modules.get("torchvision.transforms.v2"), "Transform", None)
     return found
@@ -90,22 +101,48 @@ def _tried(transform: Any, size: tuple[int, int]) -> Sequence[Fill]:
     from torchvision import tv_tensors
     from torchvision.transforms.v2 import functional
 
-    params = asked(transform, size)
+    image = tv_tensors.Image(_values(3, size))
+    padding, corner, made = _padded(transform, image)
+    if not any(padding):
+        return []
+    fill = [int(value) for value in corner]
+    if not torch.equal(made, functional.pad(image, padding, fill=[float(one) for one in fill])):
+        raise ValueError(padding)
+    return [(fill[0], fill[1], fill[2])]
+
+
+def _tried_mask(transform: Any, size: tuple[int, int]) -> Sequence[int]:
+    """The same of a mask of classes."""
+    from torchvision import tv_tensors
+    from torchvision.transforms.v2 import functional
+
+    mask = tv_tensors.Mask(_values(1, size))
+    padding, corner, made = _padded(transform, mask)
+    if not any(padding):
+        return []
+    fill = int(corner[0])
+    if not torch.equal(made, functional.pad(mask, padding, fill=fill)):
+        raise ValueError(padding)
+    return [fill]
+
+
+def _values(channels: int, size: tuple[int, int]) -> torch.Tensor:
+    """uint8 [channels, H, W], whose neighbours differ."""
+    count = channels * size[0] * size[1]
+    values = torch.arange(251, dtype=torch.uint8).repeat(count // 251 + 1)[:count]
+    return values.reshape(channels, *size)
+
+
+def _padded(transform: Any, image: torch.Tensor) -> tuple[list[int], torch.Tensor, torch.Tensor]:
+    """How far it pads, the px in a corner of its padding, and what it makes. Raises whatever it
+    does, and ValueError where that is no padding.
+    """
+    params = asked(transform, (image.shape[1], image.shape[2]))
     padding = [int(side) for side in params["padding"]]
     if len(padding) != 4 or min(padding) < 0 or max(padding) > MOST:
         raise ValueError(padding)
-    count = 3 * size[0] * size[1]
-    values = torch.arange(251, dtype=torch.uint8).repeat(count // 251 + 1)[:count]
-    image = tv_tensors.Image(values.reshape(3, *size))
     made = transform.transform(image, params)
-    if not any(padding):
-        if not torch.equal(made, image):
-            raise ValueError(params)
-        return []
-    left, top, *_ = padding
-    corner = made[:, 0, 0] if top or left else made[:, -1, -1]
-    fill = [int(value) for value in corner]
-    want = functional.pad(image, padding, fill=[float(value) for value in fill])
-    if not torch.equal(made, want):
+    if type(made) is not type(image) or not (any(padding) or torch.equal(made, image)):
         raise ValueError(params)
-    return [(fill[0], fill[1], fill[2])]
+    left, top, *_ = padding
+    return padding, made[:, 0, 0] if top or left else made[:, -1, -1], made

@@ -7,7 +7,8 @@ from typing import Protocol
 from fastload.sources import Source
 from fastload.spec import Array, Longs
 
-CAPTIONS = "captions"  # a target's key; no step moves them
+# Keys of targets: no step moves captions; a mask of classes is the only value of its target.
+CAPTIONS, CLASSES = "captions", "mask"
 
 
 class Described(Protocol):
