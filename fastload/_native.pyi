@@ -538,6 +538,26 @@ def png_decode(data: bytes, top: int, left: int, height: int, width: int) -> NDA
     Raises ValueError for what is left to Pillow, and for a region that leaves the image.
     """
 
+def png_numbers(data: bytes, out: NDArray[np.uint8]) -> None:
+    """The values of a PNG of one channel of 8 bits, of a palette image its indices, into `out`
+    [H, W].
+
+    Raises ValueError for what is left to Pillow: any other kind, another size, what is damaged.
+    """
+
+def mask_seen(
+    mask: NDArray[np.uint8],
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    fill: int,
+    out: NDArray[np.uint8] | NDArray[np.int64],
+) -> None:
+    """Of a mask [H, W], its pixels at these rows and columns, into `out` [rows, columns]; `fill`
+    where one of them is negative.
+
+    Raises ValueError for places beyond the mask.
+    """
+
 def read_seek_log(path: str, start: int) -> tuple[int, int, NDArray[np.int64]]:
     """A `Collector`'s log from byte `start` on (0: from its first record): the writer's `names`,
     the byte behind the last good record, and int64 [K, 6]: row, bytes of the image, offset and size

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from fastload import _native
 from fastload.spec import Array, Longs, Pixels
 from fastload.transforms.reference.masks import nearest
 
@@ -23,8 +24,6 @@ Take = Callable[[tuple[int, int, int], np.dtype[Any]], Array]  # memory for a ma
 @dataclass(frozen=True)
 class ClassMask:
     """One of them.
-
-    What is seen of the mask itself is in the middle: only `pad` goes beyond.
 
     Args:
         pixels: uint8 [H, W], the numbers of classes.
@@ -60,8 +59,7 @@ class ClassMask:
         left, top, right, bottom = padding
         if fill != self.fill and (OUTSIDE in self.rows or OUTSIDE in self.columns):
             return self.settled().pad(padding, fill)
-        rows = np.pad(self.rows, (top, bottom), constant_values=OUTSIDE)
-        columns = np.pad(self.columns, (left, right), constant_values=OUTSIDE)
+        rows, columns = _longer(self.rows, top, bottom), _longer(self.columns, left, right)
         return replace(self, rows=rows, columns=columns, fill=fill)
 
     def resize(self, height: int, width: int) -> "ClassMask":
@@ -82,14 +80,8 @@ class ClassMask:
         return made if self.kind is torch.Tensor else made.as_subclass(self.kind)
 
     def _into(self, out: Array) -> None:
-        top, bottom = _inside(self.rows)
-        left, right = _inside(self.columns)
-        if (top, bottom, left, right) != (0, len(self.rows), 0, len(self.columns)):
-            out[:] = self.fill
-        if top < bottom and left < right:
-            out[top:bottom, left:right] = _gathered(
-                self.pixels, self.rows[top:bottom], self.columns[left:right]
-            )
+        rows, columns = (np.ascontiguousarray(one) for one in (self.rows, self.columns))
+        _native.mask_seen(self.pixels, rows, columns, self.fill, out)
 
 
 def begun(pixels: Pixels) -> ClassMask:
@@ -104,9 +96,12 @@ def lazy(value: Any) -> Any:
     """torchvision's mask, if it is one of classes in uint8; else the value itself."""
     from torchvision import tv_tensors
 
-    if type(value) is not tv_tensors.Mask or value.dtype != torch.uint8:
+    if type(value) is not tv_tensors.Mask:
         return value
-    return begun(value.numpy()[0]) if value.ndim == 3 and len(value) == 1 else value
+    plain = value.as_subclass(torch.Tensor)  # of which facts are asked in a tenth of the time
+    if plain.dtype != torch.uint8 or plain.ndim != 3 or plain.shape[0] != 1:
+        return value
+    return begun(np.ascontiguousarray(plain.numpy()[0]))
 
 
 def settled(value: Any) -> Any:
@@ -127,18 +122,6 @@ def fill_of(fills: Any) -> int | None:
     return int(value) if whole and 0 <= value <= 255 else None
 
 
-def _inside(numbers: Longs) -> tuple[int, int]:
-    """From where to where they are not OUTSIDE."""
-    found = np.flatnonzero(numbers != OUTSIDE)
-    return (int(found[0]), int(found[-1]) + 1) if len(found) else (0, 0)
-
-
-def _gathered(pixels: Pixels, rows: Longs, columns: Longs) -> Pixels:
-    """uint8 [rows, columns]. Rows are copied whole, columns px by px: so these are taken of as few
-    rows as may be.
-    """
-    first, last = min(rows[0], rows[-1]), max(rows[0], rows[-1])
-    if last + 1 - first < len(rows):
-        some = np.take(pixels[first : last + 1], columns, axis=1)
-        return np.take(some, rows - first, axis=0)
-    return np.take(np.take(pixels, rows, axis=0), columns, axis=1)
+def _longer(numbers: Longs, before: int, after: int) -> Longs:
+    first, last = (np.full(count, OUTSIDE, np.int64) for count in (before, after))
+    return np.concatenate([first, numbers, last])

@@ -1,6 +1,7 @@
 """Joint transforms that give each image a size of its own."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from fastload.joint.classes import ClassMask
@@ -68,15 +69,25 @@ def _scaled(size: Size, ratio: float) -> Size:
 
 
 def resized(transform: Any, params: Params, size: Size) -> Size:
-    """The size that torchvision gives an image of this size: of what it makes of no boxes."""
+    """The size that torchvision gives an image of this size."""
     drawn = params.get("size")
     if isinstance(drawn, tuple):
         return drawn[0], drawn[1]
+    edges = transform.size if drawn is None else drawn
+    most = transform.max_size if drawn is None else None  # RandomResize's is something else
+    return _by_torchvision(tuple(edges) if isinstance(edges, list) else edges, most, size)
+
+
+@lru_cache(maxsize=1024)  # an image is asked for, and then its mask
+def _by_torchvision(edges: Any, max_size: int | None, size: Size) -> Size:
+    """Of what its resize makes of no boxes."""
     import torch
     from torchvision import tv_tensors
+    from torchvision.transforms.v2 import functional
 
     nothing = tv_tensors.BoundingBoxes(
         torch.zeros((0, 4)), format=tv_tensors.BoundingBoxFormat.XYXY, canvas_size=size
     )
-    height, width = transform.transform(nothing, params).canvas_size
+    wanted = list(edges) if isinstance(edges, tuple) else edges
+    height, width = functional.resize(nothing, wanted, max_size=max_size).canvas_size
     return int(height), int(width)

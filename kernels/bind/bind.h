@@ -39,6 +39,7 @@ void bind_files(nb::module_& m);
 void bind_pool(nb::module_& m);
 void bind_parquet(nb::module_& m);
 void bind_png(nb::module_& m);
+void bind_class_masks(nb::module_& m);
 void bind_room(nb::module_& m);
 void bind_job(nb::module_& m);
 void bind_jpeg(nb::module_& m);

@@ -38,6 +38,7 @@ NB_MODULE(_native, m) {
   bind_pool(m);
   bind_parquet(m);
   bind_png(m);
+  bind_class_masks(m);
   bind_records(m);
   bind_room(m);
   bind_job(m);

@@ -159,4 +159,21 @@ Decoded decode(Bytes bytes, const Region& region, Workspace& space,
           {}};
 }
 
+std::string numbers(Bytes bytes, Workspace& space, uint8_t* out) {
+  const Layout& layout = space.layout;
+  const bool one = layout.colour == Colour::kGrey || layout.colour == Colour::kPalette;
+  if (!one || layout.depth != 8 || layout.interlaced) return "not one channel of 8 bits";
+  if (!sums_agree(bytes)) return "a checksum differs";
+  const size_t size = unpacked_bytes(layout), line = layout.row_bytes(layout.width);
+  const size_t before = line + kSlack;  // a row of zeros stands above the first one
+  uint8_t* const zeros = space.rows.reserve(before + size + kPadding);
+  std::memset(zeros, 0, before);
+  const Rows rows{zeros + before, line, layout.height, layout.width};
+  if (!unpack(join(layout, space.joined), rows.first, size, space)) return "its rows do not unpack";
+  if (!filters_known(rows)) return "an unknown filter";
+  undo_filters(rows, rows.count, zeros, 1);
+  for (int y = 0; y < rows.count; ++y) out = std::copy_n(rows.row(y), line, out);
+  return {};
+}
+
 }  // namespace fl::png

@@ -50,4 +50,9 @@ struct Decoded {
 Decoded decode(Bytes bytes, const Region& region, Workspace& space,
                const std::function<void(size_t)>& ask);
 
+// The values of one channel of 8 bits as they are stored, of a palette image its indices: into
+// height rows of width bytes each. Not empty: why Pillow is to be asked. Needs a layout of this
+// size that `parse` took. Throws std::bad_alloc.
+std::string numbers(Bytes bytes, Workspace& space, uint8_t* out);
+
 }  // namespace fl::png

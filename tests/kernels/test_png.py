@@ -255,3 +255,26 @@ def test_cut_off_pngs_are_left_to_pillow(monkeypatch: pytest.MonkeyPatch) -> Non
             pytest.fail(f"{end} of {len(data)} bytes are taken")
     monkeypatch.setattr(ImageFile, "LOAD_TRUNCATED_IMAGES", True)
     assert by_pillow(data[:-20]).shape == (13, 29, 3)  # which Pillow may still take
+
+
+@pytest.mark.parametrize("colour", [0, 3])
+def test_numbers_of_one_byte_are_pillows(colour: int) -> None:
+    data = png((13, 29), 8, colour)
+    out = np.empty((13, 29), np.uint8)
+    _native.png_numbers(data, out)
+    with Image.open(io.BytesIO(data)) as image:
+        np.testing.assert_array_equal(out, np.asarray(image))
+
+
+def test_numbers_of_another_kind_or_size_or_damaged_are_left_to_pillow() -> None:
+    data, out = png((13, 29), 8, 3), np.empty((13, 29), np.uint8)
+    broken = bytearray(data)
+    broken[-20] ^= 1
+    for bad, why in (
+        (png((13, 29), 8, 2), "not one channel of 8 bits"),
+        (png((13, 29), 4, 3), "not one channel of 8 bits"),
+        (png((29, 13), 8, 3), "another size"),
+        (bytes(broken), "a checksum differs"),
+    ):
+        with pytest.raises(ValueError, match=f"^png_numbers: {why}$"):
+            _native.png_numbers(bad, out)
