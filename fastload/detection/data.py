@@ -1,7 +1,7 @@
 """A map-style data set of images with boxes: on PyTorch's own loader, and natively in ours."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,8 +30,12 @@ class Detection(torch.utils.data.Dataset[tuple[Any, Any]]):
         find: Of an image's number its objects.
         transforms: A function of an image and its target, such as torchvision's v2.Compose; None:
             they stay.
-        classes: The names of the labels, where they are known.
+        classes: The names of the classes in their file's order, where they are known.
         keys: Of the target.
+        labels: The label of each class; None: they count from 0.
+
+    Attributes:
+        names: The name of each label, a dictionary; empty where nobody says.
 
     Example:
         >>> from fastload import detection
@@ -50,10 +54,13 @@ class Detection(torch.utils.data.Dataset[tuple[Any, Any]]):
         transforms: Transforms,
         classes: tuple[str, ...],
         keys: tuple[str, ...],
+        labels: Sequence[int] | None = None,
     ) -> None:
-        labels = np.zeros(len(paths), np.int64)
-        self.source = FileSource(where, paths, labels, (), seek.attach(paths, where))
+        nothing = np.zeros(len(paths), np.int64)
+        self.source = FileSource(where, paths, nothing, (), seek.attach(paths, where))
         self.find, self.transforms, self.classes, self.keys = find, transforms, classes, keys
+        numbers = range(len(classes)) if labels is None else labels
+        self.names = dict(zip(numbers, classes, strict=True))
 
     def __len__(self) -> int:
         return len(self.source)

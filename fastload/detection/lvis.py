@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -61,8 +61,12 @@ def lvis(
     paths = tuple(os.path.join(root, _name(path, one)) for one in images)
     rows = _rows(path, said, "annotations", "image_id")
     find = _table(path, ids, rows, outlines="masks" in wanted)
-    names = _classes(_rows(path, said, "categories")) if said.get("categories") else ()
-    return Detection(root, paths, find, transforms=transforms, classes=names, keys=wanted)
+    rows = _rows(path, said, "categories") if said.get("categories") else []
+    named = sorted(((row["id"], str(row.get("name"))) for row in rows), key=lambda one: one[0])
+    return Detection(
+        root, paths, find, transforms=transforms, keys=wanted,
+        classes=tuple(name for _, name in named), labels=[number for number, _ in named],
+    )  # fmt: skip
 
 
 def _parsed(path: str) -> dict[str, Any]:
@@ -159,11 +163,6 @@ def _labels(path: str, rows: Rows) -> Longs:
             got = f"its category_id is {_shown(value)}"
             raise _bad(path, "annotations", number, got, "a number from 0 up")
     return np.array([row["category_id"] for row in rows], np.int64)
-
-
-def _classes(rows: Sequence[dict[str, Any]]) -> tuple[str, ...]:
-    """Names by rising id."""
-    return tuple(str(row.get("name")) for row in sorted(rows, key=lambda row: row["id"]))
 
 
 def _bad(path: str, name: str, number: int, got: str, wanted: str) -> SourceError:

@@ -82,7 +82,10 @@ def open_images(
         ids, starts(owner[order], len(ids)), sides[order], labels[order] + first_label, "XYXY",
         shares=True,
     )  # fmt: skip
-    return Detection(root, paths, find, transforms=transforms, classes=names, keys=wanted)
+    numbers = range(first_label, first_label + len(names))
+    return Detection(
+        root, paths, find, transforms=transforms, classes=names, keys=wanted, labels=numbers
+    )
 
 
 def _classes(path: str) -> tuple[list[str], tuple[str, ...]]:

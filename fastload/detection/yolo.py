@@ -64,7 +64,10 @@ def yolo(
     if not paths:
         raise SourceError(f"{root}: no images in split {split!r}; look at data.yaml and {IMAGES}/")
     find = Lines(paths, len(config.names), first_label, "masks" in wanted)
-    return Detection(root, paths, find, transforms=transforms, classes=config.names, keys=wanted)
+    labels = range(first_label, first_label + len(config.names))
+    return Detection(
+        root, paths, find, transforms=transforms, classes=config.names, keys=wanted, labels=labels
+    )
 
 
 def _paths(root: str, split: str, config: Config) -> Iterator[str]:

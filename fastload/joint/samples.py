@@ -17,9 +17,8 @@ from fastload.joint.steps import Params, Target
 from fastload.plan.joint import CLASSES, Partners
 from fastload.plan.plan import Plan
 from fastload.sources import read
-from fastload.spec import Array, Floats, Work
+from fastload.spec import Floats, Work
 from fastload.transforms import pil
-
 
 
 class Sample(NamedTuple):
@@ -48,9 +47,7 @@ class Maker:
         self.own = Partners(plan.source, plan.joint.rows)
         self.clock = clock.Clock()
 
-    def __call__(
-        self, work: Work, position: int, take: Take, take_mask: Take = np.empty
-    ) -> Sample:
+    def __call__(self, work: Work, position: int, take: Take, take_mask: Take = np.empty) -> Sample:
         """Of the sample at this position of the batch; take: gives memory for its image,
         take_mask: for its mask of classes. Raises SampleError.
         """

@@ -103,8 +103,8 @@ class ZoomOut(JointStep):
 
     def of_classes(self, mask: ClassMask, params: Params) -> Any:
         fill = classes.fill_of(self.of._fill)
-        return super().of_classes(mask, params) if fill is None else mask.pad(
-            params["padding"], fill
+        return (
+            super().of_classes(mask, params) if fill is None else mask.pad(params["padding"], fill)
         )
 
 

@@ -249,7 +249,7 @@ def _fill(part: Any, kind: Any) -> Fill | None:
     value = by_kind.get(key)
     values = [0] if value is None else list(value) if isinstance(value, (list, tuple)) else [value]
     values = values * 3 if len(values) == 1 else values
-    if len(values) != 3 or any(one != int(one) or not 0 <= one <= 255 for one in values):
+    if len(values) != 3 or any(not 0 <= one <= 255 or one != int(one) for one in values):
         return None
     red, green, blue = (int(one) for one in values)
     return (red, green, blue) if any(values) else BLACK

@@ -1,8 +1,8 @@
 """A program's own v2 transform that pads images up to a size, as PadIfSmaller of torchvision's
 references does.
 
-Its code is not compared with anybody's. It may only name what cannot draw, and it is tried on small
-images: it pads them with one colour, by what its `make_params` says.
+Its code is not compared with anybody's. It may only name what cannot draw, has no numbers above 4,
+and is tried on small images: it pads them with one colour, by what its `make_params` says.
 """
 
 import builtins
@@ -31,6 +31,8 @@ DUNDERS = (
     "__init__", "__module__", "__qualname__", "__doc__", "__annotations__", "__firstlineno__",
     "__static_attributes__",
 )  # fmt: skip
+# So what it does to small images, it does to large ones: no number of px tells them apart
+NUMBERS = (0, 1, 2, 3, 4)
 MOST = 4096  # px of padding that is tried
 
 
@@ -75,7 +77,8 @@ def _is_plain(transform: Any, kind: type) -> bool:
 
 def _names_little(function: FunctionType) -> bool:
     """Whether each name is a builtin, one of torchvision's modules, or one of ATTRIBUTES."""
-    if function.__closure__:
+    numbers = [one for one in function.__code__.co_consts if isinstance(one, int | float)]
+    if function.__closure__ or any(number not in NUMBERS for number in numbers):
         return False
     for name in codes.names(function.__code__):
         held = function.__globals__.get(name)

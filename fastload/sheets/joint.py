@@ -193,20 +193,27 @@ def _layers(masks: Array) -> Iterator[tuple[int, Bools]]:
 
 
 def _corners(target: Target) -> Iterator[tuple[str, list[list[float]]]]:
-    """Boxes as left, top, right, bottom, px. Those that are plain tensors by now are taken by
-    their name.
+    """Boxes as left, top, right, bottom, px; of turned ones, what is around them. Those that are
+    plain tensors by now are taken by their name.
     """
     from torchvision import tv_tensors
     from torchvision.transforms.v2 import functional
 
     for key, value in target.items():
         if isinstance(value, tv_tensors.BoundingBoxes):
+            turned = value.shape[-1] != 4
+            wanted = "XYXYXYXY" if turned else "XYXY"
             value = functional.convert_bounding_box_format(
-                value, new_format=tv_tensors.BoundingBoxFormat.XYXY
+                value, new_format=tv_tensors.BoundingBoxFormat[wanted]
             )
         elif key != "boxes" or not isinstance(value, torch.Tensor):
             continue
-        yield key, value.as_subclass(torch.Tensor).reshape(-1, 4).tolist()
+        sides = value.as_subclass(torch.Tensor)
+        if sides.shape[-1] == 8:  # the corners of turned ones
+            points = sides.reshape(-1, 4, 2)
+            sides = torch.cat([points.amin(dim=1), points.amax(dim=1)], dim=1)
+        if sides.shape[-1] == 4:  # nobody says what others mean
+            yield key, sides.reshape(-1, 4).tolist()
 
 
 def _points(target: Target) -> list[list[float]]:

@@ -122,9 +122,12 @@ def test_what_the_labels_are(tmp_path):
     assert data[3][1]["labels"].tolist() == [0, 1, 2, 0]
     later = detection.yolo(first, first_label=1)
     assert later[3][1]["labels"].tolist() == [1, 2, 3, 1]
-    assert lvis(second)[1][1]["labels"].tolist() == [2, 2]
+    assert (data.names[0], later.names) == ("cat", {1: "cat", 2: "dog", 3: "bird"})
+    data = lvis(second)
+    assert data[1][1]["labels"].tolist() == [2, 2]
+    assert data.names == {1: "a"}
     data = open_images(third)
-    assert data.classes == ("Cat", "Dog")
+    assert (data.classes, data.names) == (("Cat", "Dog"), {1: "Cat", 2: "Dog"})
     assert data[3][1]["labels"].tolist() == [1, 2, 1, 2]
     assert data[3][1]["image_id"] == "003"
     assert repr(data) == "fastload.detection 'images': 8 images, 2 classes"

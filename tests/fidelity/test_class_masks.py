@@ -136,7 +136,7 @@ def test_what_is_seen_of_a_mask(dtype):
      ([0], [0], "mask_seen: rows (got 1, want 2)")],
 )  # fmt: skip
 def test_places_beyond_a_mask_are_refused(rows, columns, text):
-    with pytest.raises(ValueError) as error:  # noqa: PT011  the whole text follows
+    with pytest.raises(ValueError) as error:
         _native.mask_seen(
             np.zeros((2, 3), np.uint8), np.array(rows), np.array(columns), 0,
             np.empty((2, 1), np.uint8),

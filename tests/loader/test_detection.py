@@ -149,6 +149,7 @@ def test_a_changed_transform_is_seen(root):
         (v2.CenterCrop(20), "transform CenterCrop is not there for boxes yet"),
         (v2.Resize(30, antialias=False), "transform Resize does not resize bilinear or bicubic"),
         (v2.RandomZoomOut(fill=0.5), "transform RandomZoomOut fills with 0.5, want whole numbers"),
+        (v2.RandomZoomOut(fill=float("nan")), "transform RandomZoomOut fills with nan, want whole"),
         (v2.Lambda(lambda value: value), "transform torchvision.transforms.v2._misc.Lambda"),
         (
             v2.SanitizeBoundingBoxes(labels_getter=lambda _: None),

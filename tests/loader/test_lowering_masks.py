@@ -237,3 +237,36 @@ def test_other_targets_and_other_classes_stay_with_torch(pet, voc):
         "is not one that fastload reads"
         in fastload.DataLoader(wrap_dataset_for_transforms_v2(changed), 3).explain()
     )
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_batches_of_one_size_are_made_in_place(voc, workers):
+    parts = [v2.ToImage(), v2.RandomResize(20, 40), v2.RandomCrop(24, pad_if_needed=True)]
+    data = wrap_dataset_for_transforms_v2(voc(v2.Compose([*parts, v2.ToPureTensor()])))
+    options = {"num_workers": workers, "seed": 3}
+    made = list(fastload.DataLoader(data, 3, **options))
+    alone = list(fastload.DataLoader(data, 3, collate_fn=list, **options))
+    for (images, masks), samples in zip(made, alone, strict=True):
+        assert type(images) is type(masks) is torch.Tensor
+        assert images.is_contiguous()
+        assert masks.is_contiguous()
+        want, want_masks = torch.utils.data.default_collate(samples)
+        assert torch.equal(images, want)
+        assert torch.equal(masks, want_masks)
+    kept = made[0][0].clone()
+    list(fastload.DataLoader(data, 3, **options))
+    assert torch.equal(made[0][0], kept)
+
+
+def test_masks_that_only_pillow_reads_are_the_same(voc, tmp_path):
+    still = v2.Compose([v2.ToImage(), v2.RandomResize(20, 21), v2.ToPureTensor()])
+    data = wrap_dataset_for_transforms_v2(voc(still))
+    want = [mask for _, mask in torch.utils.data.DataLoader(data, 1)]
+    for path in (tmp_path / "VOCdevkit" / "VOC2012" / "SegmentationClass").iterdir():
+        with Image.open(path) as image:
+            mask = image.copy()
+        mask.save(path, "BMP")
+    loader = fastload.DataLoader(data, 1)
+    assert loader.explain().startswith("backend native"), loader.explain()
+    for (_, mask), before in zip(loader, want, strict=True):
+        assert torch.equal(mask, before)

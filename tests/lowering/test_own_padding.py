@@ -75,6 +75,14 @@ class Mirrored(v2.Transform):
         return v2.functional.pad(value, params["padding"], 0, "edge")
 
 
+class ByLarge(v2.Transform):
+    __init__, make_params = Left.__init__, Left.make_params
+
+    def transform(self, value, params):
+        fill = self.fill if v2._utils.query_size([value])[0] < 500 else 9
+        return v2.functional.pad(value, padding=params["padding"], fill=fill)
+
+
 class Patched(v2.Transform):
     __init__, make_params, transform = Left.__init__, Left.make_params, Left.transform
     _transformed_types = (tv_tensors.Mask,)
@@ -94,7 +102,7 @@ def test_what_it_fills_with_is_known(transform, fill):
 
 @pytest.mark.parametrize(
     "transform",
-    [Random(9), Drawn(9), Further(9), Mirrored(9), Patched(9), Left(1 << 40), Left("9"),
+    [Random(9), Drawn(9), Further(9), Mirrored(9), Patched(9), ByLarge(9), Left(1 << 40), Left("9"),
      v2.Pad(3), v2.Identity(), None],
     ids=lambda one: type(one).__name__,
 )  # fmt: skip
@@ -102,6 +110,14 @@ def test_anything_else_is_none_of_these(transform):
     before = torch.get_rng_state()
     assert own_padding.fill_of(transform) is None
     assert torch.equal(torch.get_rng_state(), before)
+
+
+@pytest.mark.parametrize(
+    ("fill", "want"),
+    [({tv_tensors.Mask: 255, "others": COLOUR}, 255), (0, 0), ({"others": [1, 2, 3]}, None)],
+)
+def test_what_it_fills_masks_with_is_known(fill, want):
+    assert own_padding.mask_fill_of(Up(40, fill)) == want
 
 
 def test_the_training_of_torchvisions_references_is_native(tmp_path):

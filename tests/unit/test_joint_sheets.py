@@ -1,10 +1,12 @@
 """Boxes, masks and keypoints on pictures."""
 
 import numpy as np
+import pytest
 import torch
 from torchvision import tv_tensors
 
 import fastload
+from fastload.sheets import joint
 from fastload.sheets.joint import colour, pictured
 from tests.loader import detection_helpers as helpers
 
@@ -48,3 +50,26 @@ def test_show_says_what_was_drawn(tmp_path):
     assert any(line == "RandomHorizontalFlip: not drawn" for line in said)
     assert "boxes" in shown.contents.cards[0].subtitle
     assert shown.image.width > 200
+
+
+@pytest.mark.parametrize(
+    ("boxes", "want"),
+    [
+        (torch.tensor([[4.0, 2.0, 14.0, 8.0]]), [[4, 2, 14, 8]]),
+        (torch.tensor([[4.0, 2.0, 14.0, 3.0, 13.0, 9.0, 3.0, 8.0]]), [[3, 2, 14, 9]]),
+        (torch.tensor([[9.0, 5.0, 10.0, 6.0, 90.0]]), []),  # nobody says what the five are
+    ],
+)
+def test_boxes_of_other_forms_are_drawn_as_what_is_around_them(boxes, want):
+    found = [box for _, some in joint._corners({"boxes": boxes}) for box in some]
+    assert found == want
+
+
+def test_turned_boxes_are_drawn_as_what_is_around_them():
+    if not hasattr(tv_tensors.BoundingBoxFormat, "CXCYWHR"):
+        pytest.skip("torchvision is older than 0.23, which has no turned boxes")
+    boxes = tv_tensors.BoundingBoxes(
+        [[9.0, 5.0, 10.0, 6.0, 90.0]], format="CXCYWHR", canvas_size=(20, 30)
+    )
+    ((_, found),) = joint._corners({"boxes": boxes})
+    assert torch.allclose(torch.tensor(found), torch.tensor([[6.0, 0.0, 12.0, 10.0]]), atol=1e-4)
