@@ -183,6 +183,7 @@ TOPICS = (
          "conversion/store_target", "conversion/store_writer",
          "conversion/journal", "conversion/finished", "conversion/beton_writer",
          "conversion/folder_writer", "conversion/parquet_writer", "conversion/beton_samples",
+         "conversion/boxed", "conversion/parquet_objects",
          "conversion/filtering", "conversion/doubles"),
         "The target holds something already, cannot be written, or has no room; or samples are "
         "bad.",

@@ -128,7 +128,7 @@ def _planned(
     source: str, target: str, options: "Options", choice: "Choice", arguments: Json
 ) -> None:
     """What is planned by samples, shown or run."""
-    from fastload.conversion import job  # here, so that `fastload --help` loads no torch
+    from fastload.conversion import boxed, job  # here, so that `fastload --help` loads no torch
     from fastload.conversion.interrupts import absorbed
     from fastload.remote.urls import public
 
@@ -136,6 +136,8 @@ def _planned(
     foreseen = None
     prepared = job.prepare(source, target, options, choice)
     if arguments["budget"]:
+        if options.extras == "keep":
+            boxed.refuse(prepared.where, prepared.reader, f"--budget {arguments['budget']}")
         fits = convert_budget.chosen(prepared, arguments)
         if fits is None:
             return
@@ -162,7 +164,7 @@ def _planned(
 def _choice(arguments: Json) -> "Choice":
     from fastload.conversion.readers import Choice
 
-    names = ("split", "labels", "root", "masks", "subset")
+    names = ("split", "labels", "root", "masks", "boxes", "subset")
     chosen = {name: arguments[name] for name in names}
     return Choice(**chosen, seed=arguments["shuffle"] or 0, format=arguments["read_as"])
 

@@ -67,6 +67,14 @@ Masks = Annotated[
     str | None,
     typer.Option(metavar="DIR", help="Masks with the same paths and stems as the images in SRC."),
 ]
+Boxes = Annotated[
+    str | None,
+    typer.Option(
+        metavar="KIND[:FILES]",
+        help="Keep the objects of each image: coco:FILE, lvis:FILE, open-images:BOXES,CLASSES; "
+        "SRC is the folder of the images. voc, yolo: SRC is that of the data set.",
+    ),
+]
 Extras = Annotated[
     str,
     typer.Option(
@@ -197,6 +205,7 @@ DryRun = Annotated[
 ]
 # What the verb gets as one argument, `more`: name, type and help, and the default
 MORE = {
+    "boxes": (Boxes, None),
     "layer": (Layer, "seek"),
     "transcode": (Transcode, False),
     "overwrite": (Overwrite, False),

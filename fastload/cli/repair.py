@@ -8,6 +8,7 @@ from rich.text import Text
 from fastload.cli import convert_on
 from fastload.cli.convert_options import (
     ApplyExif,
+    Boxes,
     Labels,
     Masks,
     MaxSide,
@@ -37,6 +38,7 @@ def repair(
     labels: Labels = None,
     root: Root = None,
     masks: Masks = None,
+    boxes: Boxes = None,
     max_side: MaxSide = None,
     quality: Quality = None,
     strip_metadata: StripMetadata = False,
@@ -54,7 +56,7 @@ def repair(
     from fastload.conversion.readers import Choice, readable
 
     by = convert_on.others("repair", on, workers)
-    choice = Choice(split, labels, root, masks)
+    choice = Choice(split, labels, root, masks, boxes=boxes)
     edits = Edits(max_side, quality, strip_metadata, apply_exif)
     done = _mended((path, source), choice, edits, workers, by)
     rows = [

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastload.conversion import editing, samples, transcoding
+from fastload.conversion import boxed, editing, samples, transcoding
 from fastload.conversion.parts import Bad, Item, Row
 from fastload.conversion.readers.base import Reader
 from fastload.conversion.samples import BadSampleError
@@ -93,6 +93,8 @@ class Maker:
             data = image.data
         looked = samples.examine(data, how.check, how.step)
         extras = self.reader.extras(sample) if how.extras else ()
+        if not how.edits.none:
+            boxed.check_size(extras, looked.facts)
         self.tally.add(image or transcoding.kept(data, looked.coding))
         row = Row(owner, len(data), looked.checksum, looked.facts)
         return Item(

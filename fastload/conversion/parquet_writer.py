@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 
 from fastload import _native
-from fastload.conversion import seek_writer, staging, target
+from fastload.conversion import parquet_objects, seek_writer, staging, target
 from fastload.conversion.options import Options
 from fastload.conversion.parts import Item, Row, Written, written
-from fastload.conversion.readers.base import Reader
+from fastload.conversion.readers.base import Extra, Reader
+from fastload.conversion.samples import BadSampleError
 from fastload.conversion.shards_writer import commit_staged, is_intact, temporary
 from fastload.conversion.writers import Catalog, Committed, Samples, Wanted
+from fastload.detection import record
 from fastload.errors import ConversionError
 from fastload.files.names import readable
 from fastload.sources.arrow import import_arrow
@@ -36,28 +38,59 @@ def open_writer(where: str, reader: Reader, options: Options) -> "ParquetWriter"
     """Raises ConversionError."""
     beside: Longs = reader.beside if options.extras == "keep" else np.zeros(0, np.int64)
     extras = extra_names(reader, beside)
-    return ParquetWriter(where, reader.classes, extras, options.split or "train")
+    kind = _identity(where, reader, beside) if record.NAME in extras else ""
+    return ParquetWriter(where, reader.classes, extras, options.split or "train", kind)
+
+
+def _identity(where: str, reader: Reader, beside: Longs) -> str:
+    """The type of the image_id in the first sample that has one. Raises ConversionError."""
+    for sample in np.flatnonzero(beside).tolist():
+        for extra in _extras(reader, sample):
+            if extra.name == record.NAME:
+                said = parquet_objects.said_by(where, reader.name(sample), extra.data)
+                return parquet_objects.identity(said)
+    return ""
+
+
+def _extras(reader: Reader, sample: int) -> tuple[Extra, ...]:
+    """None of a bad sample: it is said where all are read."""
+    try:
+        return reader.extras(sample)
+    except BadSampleError:
+        return ()
 
 
 class ParquetWriter:
-    """Tables of about the size of a shard. split: the first word of their names."""
+    """Tables of about the size of a shard.
+
+    split: the first word of their names; identity: the type of the image_id beside objects.
+    """
 
     seek_step = None
     copies = 3  # of a part: the images, the rows, the file
 
     def __init__(
-        self, where: str, classes: Sequence[str], extras: Sequence[str], split: str
+        self,
+        where: str,
+        classes: Sequence[str],
+        extras: Sequence[str],
+        split: str,
+        identity: str = "",
     ) -> None:
         self.where, self.split = where, split
         self.hold = self.stage = staging.Stage(where)
         self.pa = import_arrow(where, ConversionError, "Parquet needs")
-        self.columns = {column_of(name): name for name in extras}
-        if len(self.columns) < len(extras) or set(self.columns) & {"image", "label", "key"}:
+        plain = [name for name in extras if name != record.NAME]
+        self.columns = {column_of(name): name for name in plain}
+        self.identity = identity
+        taken = {"image", "label", "key", *(record.COLUMNS if identity else ())}
+        if len(self.columns) < len(plain) or set(self.columns) & taken:
             raise ConversionError(
                 f"{where}: files beside the images share a column name (have {', '.join(extras)}); "
                 "pass --extras drop"
             )
-        self.schema = schema(self.pa, [readable(name) for name in classes], self.columns)
+        more = parquet_objects.fields(self.pa, identity) if identity else []
+        self.schema = schema(self.pa, [readable(name) for name in classes], self.columns, more)
 
     def holding(
         self, needed: int, *, overwrite: bool, resume: bool
@@ -114,6 +147,8 @@ class ParquetWriter:
                 for item in items
             ]
             arrays[column] = [_cell(name, data) for data in columns]
+        if self.identity:
+            arrays |= parquet_objects.columns(self.where, items, self.identity)
         return self.pa.Table.from_pydict(arrays, self.schema)
 
 
@@ -148,10 +183,12 @@ def _cell(name: str, data: bytes | None) -> Any:
     )
 
 
-def schema(pa: ModuleType, classes: Sequence[str], columns: dict[str, str]) -> Any:
+def schema(
+    pa: ModuleType, classes: Sequence[str], columns: dict[str, str], more: Sequence[Any] = ()
+) -> Any:
     """The columns, with what `datasets` calls features as metadata.
 
-    columns: name of each extra's column to the extra.
+    columns: name of each extra's column to the extra. more: of parquet_objects.
     """
     image = pa.struct([pa.field("bytes", pa.binary()), pa.field("path", pa.string())])
     kinds = {
@@ -165,6 +202,7 @@ def schema(pa: ModuleType, classes: Sequence[str], columns: dict[str, str]) -> A
     ]
     fields.append(("key", *kinds["text"]))
     fields += [(column, *kinds[_kind(name)]) for column, name in columns.items()]
+    fields += more
     features = {name: feature for name, _, feature in fields}
     return pa.schema(
         [pa.field(name, kind) for name, kind, _ in fields],
@@ -186,4 +224,4 @@ def extra_names(reader: Reader, beside: Longs) -> Sequence[str]:
         if len(having)
         else having
     )
-    return sorted({extra.name for sample in chosen.tolist() for extra in reader.extras(sample)})
+    return sorted({extra.name for sample in chosen.tolist() for extra in _extras(reader, sample)})

@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 import numpy as np
 import PIL
 
-from fastload.conversion import plan, readers, store_writer, transcoding, writers
+from fastload.conversion import boxed, plan, readers, store_writer, transcoding, writers
 from fastload.conversion.options import Options
 from fastload.conversion.parts_writer import Job, Origin
 from fastload.conversion.readers import ANYTHING, Choice, Reader
@@ -42,6 +42,8 @@ def prepare_reader(reader: Reader, where: str, options: Options) -> Job:
     check_keys(reader.where, reader.keys)
     if options.shuffle is not None and reader.in_order:
         reader = spooled(reader)
+    if options.extras == "keep":
+        boxed.refuse_edits(shown, reader, options.edits)
     sizes = (
         transcoding.room(reader.sizes)
         if options.transcode or not options.edits.none

@@ -7,9 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fastload.conversion import samples, workers
+from fastload.conversion import boxed, samples, workers
 from fastload.conversion.readers import TO_LOOK, FolderReader, Reader, open_reader
 from fastload.conversion.readers.known import known
+from fastload.conversion.readers.spans import SpanReader
+from fastload.conversion.readers.tables import TableReader
 from fastload.conversion.verify_shards import (
     Damage,
     check_file,
@@ -99,7 +101,7 @@ def verify(
 
 
 def verify_reader(reader: Reader, count: int, advance: Advance) -> Report:
-    """Decode every image of what has no checksums."""
+    """Decode every image of what has no checksums, and look at the objects beside it."""
 
     def work(start: int, stop: Stop) -> list[Bad]:
         return list(bad_in(reader, range(start, min(start + FILES_PER_TASK, total)), advance, stop))
@@ -125,11 +127,14 @@ def bad_in(
     ask: Callable[[int], None] = lambda _: None,
 ) -> Iterator[Bad]:
     """Decode these. ask: is told each before it is read. Raises StoppedError."""
+    boxes = isinstance(reader, (SpanReader, TableReader))  # tars and tables may hold objects
     for sample in numbers:
         stop.check()
         ask(sample)
         try:
-            samples.examine(reader.read(sample), "decode")
+            facts = samples.examine(reader.read(sample), "decode").facts
+            if boxes:
+                boxed.check_sample(reader.extras(sample), facts)
         except samples.BadSampleError as error:
             yield Bad(sample, str(error))
         advance(1, int(reader.sizes[sample]))

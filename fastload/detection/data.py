@@ -11,7 +11,7 @@ import torch.utils.data
 from fastload.dataset import position
 from fastload.detection.objects import Find, Size, Target, target
 from fastload.joint.samples import bad_annotation
-from fastload.sources import FileSource, read, seek
+from fastload.sources import FileSource, Source, read, seek
 from fastload.transforms import pil
 
 Transforms = Callable[..., Any] | None  # of an image and its target
@@ -22,11 +22,11 @@ class Detection(torch.utils.data.Dataset[tuple[Any, Any]]):
 
     The image is Pillow's, RGB. The target is a dictionary of "image_id", "boxes" (BoundingBoxes,
     float32, XYXY), "labels" (int64) and, where they were asked for, "masks" (Mask, uint8). An image
-    without objects has boxes of shape [0, 4]. `yolo`, `lvis` and `open_images` make it.
+    without objects has boxes of shape [0, 4]. `yolo`, `lvis`, `open_images`, `voc` and `kept` make
+    it.
 
     Args:
-        where: The folder of the images.
-        paths: Of the images.
+        source: Where the images are.
         find: Of an image's number its objects.
         transforms: A function of an image and its target, such as torchvision's v2.Compose; None:
             they stay.
@@ -47,8 +47,7 @@ class Detection(torch.utils.data.Dataset[tuple[Any, Any]]):
 
     def __init__(
         self,
-        where: str,
-        paths: tuple[str, ...],
+        source: Source,
         find: Find,
         *,
         transforms: Transforms,
@@ -56,9 +55,8 @@ class Detection(torch.utils.data.Dataset[tuple[Any, Any]]):
         keys: tuple[str, ...],
         labels: Sequence[int] | None = None,
     ) -> None:
-        nothing = np.zeros(len(paths), np.int64)
-        self.source = FileSource(where, paths, nothing, (), seek.attach(paths, where))
-        self.find, self.transforms, self.classes, self.keys = find, transforms, classes, keys
+        self.source, self.find, self.transforms = source, find, transforms
+        self.classes, self.keys = classes, keys
         numbers = range(len(classes)) if labels is None else labels
         self.names = dict(zip(numbers, classes, strict=True))
 
@@ -86,5 +84,11 @@ class Detection(torch.utils.data.Dataset[tuple[Any, Any]]):
         return target(self.find(number), size, self.keys)
 
     def __repr__(self) -> str:
-        name = os.path.basename(self.source.where)
+        name = os.path.basename(self.source.where.rstrip("/"))
         return f"fastload.detection {name!r}: {len(self)} images, {len(self.classes)} classes"
+
+
+def of_files(where: str, paths: tuple[str, ...]) -> FileSource:
+    """Images that are files below a folder."""
+    labels = np.zeros(len(paths), np.int64)
+    return FileSource(where, paths, labels, (), seek.attach(paths, where))

@@ -3,12 +3,13 @@
 import json
 import os
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
 
-from fastload.detection.data import Detection, Transforms
+from fastload.detection.data import Detection, Transforms, of_files
 from fastload.detection.objects import AVAILABLE, FARTHEST, KEYS, Table, checked_keys, starts
 from fastload.errors import SourceError
 from fastload.files.names import SHOWN, Inner, NameRefusedError
@@ -16,6 +17,7 @@ from fastload.spec import Floats, Longs
 from fastload.system import limits
 
 MOST_ID = 1 << 62
+MORE = ("id", "area", "iscrowd")  # of an annotation, for conversions
 Rows = list[dict[str, Any]]
 
 
@@ -53,6 +55,13 @@ def lvis(
     """
     root, path = os.fspath(root), os.fspath(annotations)
     wanted = checked_keys(path, keys, AVAILABLE)
+    return opened(root, path, transforms, wanted, whole=False)
+
+
+def opened(
+    root: str, path: str, transforms: Transforms, wanted: tuple[str, ...], *, whole: bool
+) -> Detection:
+    """The same, of checked keys. whole: whether all that a conversion keeps is held."""
     said = _parsed(path)
     images = sorted(_rows(path, said, "images"), key=lambda one: one["id"])
     ids = tuple(one["id"] for one in images)
@@ -60,11 +69,13 @@ def lvis(
         raise SourceError(f"{path}: has no images; give another file")
     paths = tuple(os.path.join(root, _name(path, one)) for one in images)
     rows = _rows(path, said, "annotations", "image_id")
-    find = _table(path, ids, rows, outlines="masks" in wanted)
-    rows = _rows(path, said, "categories") if said.get("categories") else []
-    named = sorted(((row["id"], str(row.get("name"))) for row in rows), key=lambda one: one[0])
+    kinds = _rows(path, said, "categories") if said.get("categories") else []
+    find = _table(path, ids, rows, outlines=whole or "masks" in wanted)
+    if whole:
+        find = replace(find, more=_more(rows, kinds))
+    named = sorted(((kind["id"], str(kind.get("name"))) for kind in kinds), key=lambda one: one[0])
     return Detection(
-        root, paths, find, transforms=transforms, keys=wanted,
+        of_files(root, paths), find, transforms=transforms, keys=wanted,
         classes=tuple(name for _, name in named), labels=[number for number, _ in named],
     )  # fmt: skip
 
@@ -133,6 +144,18 @@ def _table(path: str, ids: tuple[int, ...], rows: Rows, *, outlines: bool) -> Ta
     kept = tuple(rows[at].get("segmentation") for at in order.tolist()) if outlines else None
     first = starts(owner[order], len(ids))
     return Table(ids, first, boxes[order], labels[order], "XYWH", outlines=kept)
+
+
+def _more(rows: Rows, kinds: Rows) -> tuple[dict[str, Any], ...]:
+    """What else a conversion keeps of each annotation, in the table's order: sorted by their images
+    as these are.
+    """
+    names = {kind["id"]: {"name": str(kind["name"])} for kind in kinds if "name" in kind}
+    in_order = sorted(rows, key=lambda row: row["image_id"])  # stable, and image ids rise
+    return tuple(
+        {**names.get(row["category_id"], {}), **{name: row[name] for name in MORE if name in row}}
+        for row in in_order
+    )
 
 
 def _boxes(path: str, rows: Rows) -> Floats:

@@ -2,7 +2,7 @@
 torchvision wraps.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,9 @@ class Objects:
         format: Of the boxes, as torchvision has it: "XYXY", "XYWH" or "CXCYWH".
         shares: Boxes and polygons are shares of width and height; else px.
         outlines: Of each object COCO's polygons, lists of x and y, or an RLE; None: there are none.
+        more: Of each object what else its file says: "name" of the class, "id", "area", "iscrowd";
+            empty: nothing.
+        size: Of the image that they were written for, height and width, px; None: nobody says.
     """
 
     image_id: int | str
@@ -39,6 +42,8 @@ class Objects:
     format: str
     shares: bool = False
     outlines: tuple[Any, ...] | None = None
+    more: tuple[Mapping[str, Any], ...] = ()
+    size: Size | None = None
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,7 @@ class Table:
     Args:
         ids: Of each image.
         first: int64 [images + 1], where the objects of each begin.
-        boxes, labels, format, shares, outlines: Of all objects, as of `Objects`.
+        boxes, labels, format, shares, outlines, more: Of all objects, as of `Objects`.
     """
 
     ids: tuple[int | str, ...]
@@ -58,13 +63,14 @@ class Table:
     format: str
     shares: bool = False
     outlines: tuple[Any, ...] | None = None
+    more: tuple[Mapping[str, Any], ...] = ()
 
     def __call__(self, number: int) -> Objects:
         part = slice(int(self.first[number]), int(self.first[number + 1]))
         outlines = None if self.outlines is None else self.outlines[part]
         return Objects(
             self.ids[number], self.boxes[part], self.labels[part], self.format, self.shares,
-            outlines,
+            outlines, self.more[part],
         )  # fmt: skip
 
 
@@ -91,10 +97,14 @@ def target(objects: Objects, size: Size, keys: Collection[str]) -> Target:
     """Of an image of this size, px: "image_id", "boxes" float32 [N, 4] (BoundingBoxes, XYXY),
     "labels" int64 [N], "masks" uint8 [N, H, W] (Mask), of these what `keys` has.
 
-    Raises ValueError for masks that no image has, and ImportError without pycocotools.
+    Raises ValueError for objects of an image of another size and for masks that no image has, and
+    ImportError without pycocotools.
     """
     import torch
 
+    if objects.size is not None and objects.size != size:
+        height, width = objects.size
+        raise ValueError(f"it is of an image of {height}x{width} px (got {size[0]}x{size[1]})")
     out: Target = {}
     if "image_id" in keys:
         out["image_id"] = objects.image_id
@@ -128,6 +138,9 @@ def _masks(objects: Objects, size: Size) -> Any:
     import torch
     from torchvision import tv_tensors
 
+    lacking = [number for number, one in enumerate(objects.outlines or ()) if one is None]
+    if lacking:
+        raise ValueError(f"object {lacking[0]} has no outline (want polygons or an RLE)")
     outlines = [_in_px(one, size) if objects.shares else one for one in objects.outlines or ()]
     if len(outlines) != len(objects.labels):
         raise ValueError(f"got outlines of {len(outlines)} objects, want {len(objects.labels)}")

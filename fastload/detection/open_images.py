@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastload.detection.data import Detection, Transforms
+from fastload.detection.data import Detection, Transforms, of_files
 from fastload.detection.objects import BEYOND, KEYS, Table, checked_keys, starts
 from fastload.errors import SourceError
 from fastload.sources import folder
@@ -82,9 +82,9 @@ def open_images(
         ids, starts(owner[order], len(ids)), sides[order], labels[order] + first_label, "XYXY",
         shares=True,
     )  # fmt: skip
-    numbers = range(first_label, first_label + len(names))
+    source, numbers = of_files(root, paths), range(first_label, first_label + len(names))
     return Detection(
-        root, paths, find, transforms=transforms, classes=names, keys=wanted, labels=numbers
+        source, find, transforms=transforms, classes=names, keys=wanted, labels=numbers
     )
 
 

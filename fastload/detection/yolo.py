@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fastload.detection.data import Detection, Transforms
+from fastload.detection.data import Detection, Transforms, of_files
 from fastload.detection.objects import AVAILABLE, BEYOND, KEYS, Objects, checked_keys
 from fastload.detection.yolo_config import Config, read_config
 from fastload.errors import SourceError
@@ -64,9 +64,9 @@ def yolo(
     if not paths:
         raise SourceError(f"{root}: no images in split {split!r}; look at data.yaml and {IMAGES}/")
     find = Lines(paths, len(config.names), first_label, "masks" in wanted)
-    labels = range(first_label, first_label + len(config.names))
+    source, labels = of_files(root, paths), range(first_label, first_label + len(config.names))
     return Detection(
-        root, paths, find, transforms=transforms, classes=config.names, keys=wanted, labels=labels
+        source, find, transforms=transforms, classes=config.names, keys=wanted, labels=labels
     )
 
 

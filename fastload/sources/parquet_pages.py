@@ -22,6 +22,7 @@ VALUES = {5: 2, 8: 4}
 # Kinds of pages; the struct of each, and in it the field of its encoding
 DATA, DICTIONARY_PAGE, DATA_2 = 0, 2, 3
 STRUCTS = {DATA: (5, 2), DICTIONARY_PAGE: (7, 2), DATA_2: (8, 4)}
+VALUE = 128  # bytes of a value of a list in Python, about
 TRAILER = 8  # bytes at the end: of the footer, u32; "PAR1"
 # Fields of the footer: its encryption_algorithm; of row_groups, of columns: crypto_metadata,
 # encrypted_column_metadata
@@ -138,6 +139,30 @@ def check(path: str, column: Any) -> Chunk:
     ):
         raise ValueError(f"its pages would be unpacked too far: {problem}")
     return Chunk(unpacked, longest)
+
+
+def check_values(path: str, column: Any) -> None:
+    """The same for a column that is read whole, of lists: an empty value takes no byte of a page.
+
+    Raises ValueError, OSError.
+    """
+    longest, count = check(path, column).longest, 0
+    with open(path, "rb") as file:
+        start, end = bounds(file.fileno(), column)
+        for _, _, header in _headers(file.fileno(), start, end):
+            structs = (header.get(kind) for kind in VALUES)
+            inner = next((one for one in structs if type(one) is dict), None)
+            values = inner.get(1, 0) if inner else 0
+            if type(values) is not int or values < 0:
+                raise ValueError("the header of a page is damaged")
+            count += values
+    if problem := limits.too_many(count * VALUE, limits.PARQUET_GROUP):
+        raise ValueError(f"{count} values of a row group take too much memory ({problem})")
+    if problem := limits.too_many(count * longest, limits.PARQUET_GROUP):
+        raise ValueError(
+            f"{count} values of its dictionary may take too much memory ({problem}); write smaller "
+            "row groups"
+        )
 
 
 def check_page(unpacked: int, stored: int) -> None:

@@ -14,6 +14,7 @@ SHARED = {  # options of several verbs, and what they take; "" is a switch
     "--apply-exif": "",
     "--assume": "GPU",
     "--batch-size": "N",
+    "--boxes": "KIND[:FILES]",
     "--data": "PATH",
     "--epoch": "N",
     "--html": "FILE",

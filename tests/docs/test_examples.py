@@ -61,7 +61,7 @@ def images(tmp_path, monkeypatch):
 
 
 def boxed(folder):
-    """The data sets with boxes: yolo, lvis, oi."""
+    """The data sets with boxes: yolo, lvis, oi, voc."""
     (folder / "yolo" / "labels" / "train").mkdir(parents=True)
     names = ("yolo/images/train/0.jpg", "lvis/val2017/7.jpg", "oi/images/0a.jpg")
     for name in names:
@@ -69,7 +69,14 @@ def boxed(folder):
         Image.new("RGB", (120, 90)).save(folder / name)
     image = {"id": 7, "coco_url": "http://images.cocodataset.org/val2017/7.jpg"}
     box = {"id": 1, "image_id": 7, "category_id": 3, "bbox": [10, 20, 30, 40]}
+    for name in ("JPEGImages", "Annotations", "ImageSets/Main"):
+        (folder / "voc" / name).mkdir(parents=True)
+    Image.new("RGB", (120, 90)).save(folder / "voc" / "JPEGImages" / "a.jpg")
+    sides = "<xmin>30</xmin><ymin>30</ymin><xmax>90</xmax><ymax>60</ymax>"
+    dog = f"<object><name>dog</name><bndbox>{sides}</bndbox></object>"
     for name, text in (
+        ("voc/Annotations/a.xml", f"<annotation>{dog}</annotation>"),
+        ("voc/ImageSets/Main/train.txt", "a\n"),
         ("yolo/data.yaml", "train: images/train\nnames: [cat, dog]\n"),
         ("yolo/labels/train/0.txt", "1 0.5 0.5 0.5 0.33333333333\n"),
         ("lvis/annotations.json", json.dumps({"images": [image], "annotations": [box]})),

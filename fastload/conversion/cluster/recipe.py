@@ -12,7 +12,7 @@ from fastload.conversion.cluster.work import Work, once
 from fastload.conversion.editing import Edits
 from fastload.conversion.options import Options
 from fastload.conversion.parts_writer import Job
-from fastload.conversion.readers import Choice
+from fastload.conversion.readers import Choice, boxes
 from fastload.conversion.readers.base import stamp_of
 from fastload.conversion.target import Hold
 from fastload.errors import ConversionError, UsageError
@@ -97,8 +97,9 @@ def absolute(choice: Choice) -> Choice:
     """The same for a process with another working directory."""
     labels = _absolute(choice.labels) if choice.labelled else choice.labels
     return replace(
-        choice, labels=labels, root=_absolute(choice.root), masks=_absolute(choice.masks)
-    )
+        choice, labels=labels, root=_absolute(choice.root), masks=_absolute(choice.masks),
+        boxes=boxes.absolute(choice.boxes),
+    )  # fmt: skip
 
 
 def _absolute(path: str | None) -> str | None:

@@ -74,6 +74,7 @@ class Choice:
         optional: Of tars, whether all samples may lack a label, for verbs that need none.
         lacking: A folder of converted shards: only the samples that it lacks.
         renewed: Keys that count as lacking there.
+        boxes: What is known of the objects of each image: "yolo", "coco:FILE.json".
 
     Example:
         >>> from fastload.extending import Choice
@@ -91,6 +92,7 @@ class Choice:
     optional: bool = False
     lacking: str | None = None
     renewed: tuple[str, ...] = ()
+    boxes: str | None = None
 
     @property
     def labelled(self) -> bool:

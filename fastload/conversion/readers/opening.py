@@ -5,7 +5,7 @@ from collections.abc import Sized
 from dataclasses import replace
 from typing import NamedTuple
 
-from fastload.conversion.readers import fresh, select
+from fastload.conversion.readers import boxes, fresh, select
 from fastload.conversion.readers.base import ANYTHING, Choice, Reader
 from fastload.conversion.readers.manifest import IMAGES, MASKED
 from fastload.conversion.readers.source import source_reader
@@ -27,13 +27,20 @@ class Match(NamedTuple):
 
 def open_reader(path: str, choice: Choice = ANYTHING) -> Reader:
     """What lies at `path`, ready to be converted. Raises SourceError, UsageError."""
-    where, choice = _of_split(at_hand(os.fspath(path)), choice)
-    reader = open_match(match(where, choice), choice)
+    reader = _opened(at_hand(os.fspath(path)), choice)
     if choice.labels and choice.labelled:
         reader = select.relabelled(reader, choice.labels)
     if choice.subset:
         reader = select.subset(reader, choice.subset, choice.seed)
     return fresh.of_choice(reader, choice)
+
+
+def _opened(path: str, choice: Choice) -> Reader:
+    """All that lies there."""
+    if choice.boxes is not None:
+        return boxes.open_reader(path, choice)
+    where, choice = _of_split(path, choice)
+    return open_match(match(where, choice), choice)
 
 
 def open_match(match: Match, choice: Choice) -> Reader:

@@ -6,6 +6,7 @@ OSError.
 """
 
 import mmap
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -33,6 +34,12 @@ class TableFile(Protocol):
 
     def values(self, group: int, column: str) -> list[Any]:
         """Labels or keys."""
+
+    def arrays(self, group: int, columns: Sequence[str]) -> list[Any]:
+        """Whole columns of a group, lists too."""
+
+    def memory(self, group: int, columns: Sequence[str]) -> int:
+        """Bytes of these, about."""
 
 
 def opened(path: str) -> TableFile:
@@ -90,6 +97,23 @@ class ParquetFile:
     def values(self, group: int, column: str) -> list[Any]:
         check_type(self.schema.field(column).type, column)
         return [value for part in self._parts(group, column) for value in _short(part, column)]
+
+    def arrays(self, group: int, columns: Sequence[str]) -> list[Any]:
+        import pyarrow as pa
+
+        for leaf in self._leaves(group, columns):
+            parquet_pages.check_values(self.path, leaf)
+        table = self.file.read_row_group(group, columns=list(columns), use_threads=False)
+        return [pa.concat_arrays(table.column(name).chunks) for name in columns]
+
+    def memory(self, group: int, columns: Sequence[str]) -> int:
+        leaves = self._leaves(group, columns)
+        return sum(max(0, leaf.total_uncompressed_size) for leaf in leaves)
+
+    def _leaves(self, group: int, columns: Sequence[str]) -> list[Any]:
+        said = self.file.metadata.row_group(group)
+        leaves = (said.column(number) for number in range(said.num_columns))
+        return [leaf for leaf in leaves if leaf.path_in_schema.partition(".")[0] in columns]
 
     def _parts(self, group: int, leaf: str) -> Any:
         """The column's arrays, so many rows at a time that a value which the pages hold once does
@@ -150,6 +174,12 @@ class ArrowFile:
     def values(self, group: int, column: str) -> list[Any]:
         check_type(self.schema.field(column).type, column)
         return _short(self.batches[group].column(column), column)
+
+    def arrays(self, group: int, columns: Sequence[str]) -> list[Any]:
+        return [self.batches[group].column(name) for name in columns]
+
+    def memory(self, group: int, columns: Sequence[str]) -> int:
+        return sum(self.batches[group].column(name).nbytes for name in columns)
 
 
 def check_type(kind: Any, column: str) -> None:

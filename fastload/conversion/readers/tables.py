@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fastload.conversion.keys import unique_keys
-from fastload.conversion.readers import table_files
+from fastload.conversion.readers import table_files, table_objects
 from fastload.conversion.readers.base import (
     FATAL,
     LARGEST,
@@ -23,11 +23,15 @@ from fastload.conversion.readers.base import (
 )  # fmt: skip
 from fastload.conversion.readers.table_files import TableFile
 from fastload.conversion.samples import BadSampleError, extension, headers
+from fastload.detection import record
 from fastload.errors import SourceError, listed
 from fastload.sources import labels as labelling
 from fastload.sources.arrow import PARSE_ERRORS, import_arrow
 from fastload.sources.table_columns import KEYS, LABELS, Columns, check_columns, columns
 from fastload.spec import Longs
+
+# Bytes of the file that a row's objects become, about: always, and for each byte of its columns
+OBJECTS, TIMES = 256, 3
 
 
 class Part(NamedTuple):
@@ -50,7 +54,8 @@ class TableReader(Listing):
     tables: Sequence[TableFile]
     parts: Sequence[Part]
     columns: Columns
-    more: Longs  # bytes of each sample's further images
+    more: Longs  # bytes of each sample's further images and of its objects
+    boxed: bool = False  # whether it has objects
     held: threading.local = field(default_factory=threading.local)
     # Parquet's readers are for one thread at a time
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -70,15 +75,23 @@ class TableReader(Listing):
         extras = (
             (name, self._bytes(sample, column)) for name, column in self.columns.beside.items()
         )
-        return tuple(
+        images = tuple(
             Extra(f"{name}.{extension(headers(data).format)}", data)
             for name, data in extras
             if data
         )
+        objects = self._objects(sample) if self.boxed else None
+        return images if objects is None else (*images, Extra(record.NAME, objects))
+
+    def _objects(self, sample: int) -> bytes | None:
+        number = self._part_of(sample)
+        try:
+            return table_objects.text(self._boxes(number), sample - self.parts[number].start)
+        except PARSE_ERRORS as error:
+            raise _unreadable(error) from error
 
     def _bytes(self, sample: int, column: str) -> bytes:
-        starts = [part.start for part in self.parts]
-        number = int(np.searchsorted(starts, sample, side="right")) - 1
+        number = self._part_of(sample)
         try:
             value = self._column(number, column)[sample - self.parts[number].start]
             size = 0 if not value.is_valid else value.as_buffer().size
@@ -88,21 +101,37 @@ class TableReader(Listing):
                 )
             return bytes(value.as_buffer()) if size else b""
         except PARSE_ERRORS as error:
-            if isinstance(error, OSError) and error.errno in FATAL:
-                raise
-            raise BadSampleError(
-                f"cannot be read ({' '.join(str(error).split())[:200]}); restore the file"
-            ) from error
+            raise _unreadable(error) from error
+
+    def _part_of(self, sample: int) -> int:
+        starts = [part.start for part in self.parts]
+        return int(np.searchsorted(starts, sample, side="right")) - 1
 
     def _column(self, number: int, column: str) -> Any:
         """One binary array of a part, which this thread keeps until it goes to another part."""
+        return self._held(number, column, lambda table, group: table.images(group, column))
+
+    def _boxes(self, number: int) -> Any:
+        """The arrays of objects of a part, kept likewise."""
+        return self._held(number, "", lambda table, group: table.arrays(group, record.COLUMNS))
+
+    def _held(self, number: int, name: str, read: Callable[[TableFile, int], Any]) -> Any:
         if getattr(self.held, "number", -1) != number:
             self.held.arrays, self.held.number = {}, number  # not two parts at once
-        if column not in self.held.arrays:
+        if name not in self.held.arrays:
             part = self.parts[number]
             with self.lock:
-                self.held.arrays[column] = self.tables[part.file].images(part.group, column)
-        return self.held.arrays[column]
+                self.held.arrays[name] = read(self.tables[part.file], part.group)
+        return self.held.arrays[name]
+
+
+def _unreadable(error: Exception) -> BadSampleError:
+    """Raises what is not the sample's fault."""
+    if isinstance(error, OSError) and error.errno in FATAL:
+        raise error
+    return BadSampleError(
+        f"cannot be read ({' '.join(str(error).split())[:200]}); restore the file"
+    )
 
 
 def open_reader(where: str, paths: Sequence[str], choice: Choice) -> TableReader:
@@ -115,6 +144,8 @@ def open_reader(where: str, paths: Sequence[str], choice: Choice) -> TableReader
             table = table_files.opened(path)
             chosen = chosen or columns(path, table.schema)
             check_columns(path, chosen, table.schema, paths[0])
+            if table_objects.has(table.schema):
+                table_objects.check(path, table.schema)
         except PARSE_ERRORS as error:
             own = isinstance(error, SourceError)
             problems.append(
@@ -172,7 +203,10 @@ def _listing(
             f"{where}: column {columns.image} holds paths of files, and no image; embed the images "
             "before you write the table (docs/migrate/huggingface.md), or convert their folder"
         )
+    boxed = all(table_objects.has(table.schema) for table in tables)
     more = np.sum([np.zeros_like(sizes), *map(whole, columns.beside.values())], axis=0)
+    if boxed:
+        more += _objects_sizes(tables, parts)
 
     def values(name: str) -> list[object]:
         return [value for part in parts for value in tables[part.file].values(part.group, name)]
@@ -188,7 +222,18 @@ def _listing(
             for path in paths
         ]
     )
-    return TableReader(where, keys, sizes, labels, classes, stamp, tables, parts, columns, more)
+    return TableReader(
+        where, keys, sizes, labels, classes, stamp, tables, parts, columns, more, boxed
+    )
+
+
+def _objects_sizes(tables: Sequence[TableFile], parts: Sequence[Part]) -> Longs:
+    """int64 [N], bytes, about: as many for each row of a part."""
+    each = [
+        OBJECTS + TIMES * tables[part.file].memory(part.group, record.COLUMNS) // part.rows
+        for part in parts
+    ]
+    return np.repeat(np.array(each, np.int64), [part.rows for part in parts])
 
 
 def _label_texts(where: str, labels: Sequence[object]) -> list[str]:
