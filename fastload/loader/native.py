@@ -64,7 +64,8 @@ class Native(Reseeded):
             engine, plan, self._bad = _ready(loader)
             self._plan = plan
             self._done_with_bad = "left out" if loader.on_error == "skip" else "substituted"
-            prepare(engine, loader.collate_fn)
+            if plan.joint is not None:
+                prepare(engine, loader.collate_fn)
             engine.on_bad = functools.partial(self._bad.take, self._meter, self._progress)
             key = seed(loader, int(self._base_seed))
             ordered = works(loader, plan, self._progress, key, self._sampler_iter)
