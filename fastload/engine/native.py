@@ -63,7 +63,7 @@ class NativeEngine(Engine):
             if self.uploader and gpu
             else Chooser([HOST])
         )
-        self.rings = [Ring(depth + 2, pinned=pinned) for _ in runner.pictures]
+        self.rings = [Ring(depth + 2, pinned=pinned, lent=not gpu) for _ in runner.pictures]
         self.mask_threads = (
             Threads(threads, "fastload-masks") if threads and runner.plan.masks else None
         )

@@ -1,6 +1,8 @@
 """Batch memory: a ring of slots.
 
 A slot returns when the last tensor over it is freed, so kept batches are never overwritten.
+Page-locked memory that the user gets goes back to PyTorch then: a copy of it to a GPU may still be
+under way (`non_blocking=True`), and only PyTorch knows when it is over.
 """
 
 import math
@@ -17,8 +19,10 @@ from fastload.system import room
 class Ring:
     """`take` gives a free slot or a new one; at most `keep` free ones are held."""
 
-    def __init__(self, keep: int, *, pinned: bool) -> None:
+    def __init__(self, keep: int, *, pinned: bool, lent: bool = True) -> None:
+        """lent: whether the user gets tensors over slots."""
         self.pinned = pinned
+        keep = 0 if pinned and lent else keep
         self.nbytes = 0  # of a slot; grows to the largest batch seen
         # Its append and pop are atomic: leases end on any thread.
         self._free: deque[_Slot] = deque(maxlen=keep)

@@ -58,7 +58,7 @@ class Uploader:
         self.pictures = pictures
         self.streams = Streams(device)
         self.device = self.streams.device
-        self.staging = Ring(STAGED * (1 + len(pictures)), pinned=pinned)
+        self.staging = Ring(STAGED * (1 + len(pictures)), pinned=pinned, lent=False)
         self.images = self.bytes = 0  # handed out; sent for them, pixels and coded bytes
         self.decoder: gpu_decode.GpuDecode | None = None  # made where it is first asked for
         # Keeps slots leased until they are read.
