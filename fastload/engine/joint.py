@@ -61,7 +61,7 @@ class JointEngine(Engine):
 
     def memory(self, count: int) -> Room | None:
         """For a batch of so many samples that are stacked; None: each has memory of its own."""
-        if not (self.stacks and count):
+        if not count:
             return None
         images = Gathered(count, self._images, self.ring.take)
         return Room(images, Gathered(count, self._masks, np.empty))
@@ -103,7 +103,7 @@ class Batches:
 
     def __init__(self, engine: JointEngine, works: Iterator[WorkOrError], timeout: float) -> None:
         self.engine, self.works, self.timeout = engine, works, timeout
-        self.on_bad = engine.on_bad
+        self.on_bad, self.stacks = engine.on_bad, engine.stacks  # another epoch may have others
         self.flights: deque[Flight | Exception] = deque()
         self.ended = threading.Event()
         weakref.finalize(self, self.ended.set).atexit = False  # what was begun is left out
@@ -151,7 +151,7 @@ class Batches:
 
     def _begin(self, work: Work) -> Flight:
         threads, name = self.engine.threads, self.engine.plan.source.name
-        into = self.engine.memory(len(work))
+        into = self.engine.memory(len(work)) if self.stacks else None
         if threads is None:
             return Flight(work, [], into)
         tasks = [

@@ -65,7 +65,7 @@ class Native(Reseeded):
             self._plan = plan
             self._done_with_bad = "left out" if loader.on_error == "skip" else "substituted"
             if plan.joint is not None:
-                prepare(engine, loader.collate_fn)
+                prepare(engine, self._collate_fn)
             engine.on_bad = functools.partial(self._bad.take, self._meter, self._progress)
             key = seed(loader, int(self._base_seed))
             ordered = works(loader, plan, self._progress, key, self._sampler_iter)

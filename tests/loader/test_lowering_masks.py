@@ -258,6 +258,18 @@ def test_batches_of_one_size_are_made_in_place(voc, workers):
     assert torch.equal(made[0][0], kept)
 
 
+def test_an_epoch_under_way_keeps_its_way_to_make_batches(voc):
+    parts = [v2.ToImage(), v2.RandomResize(20, 40), v2.RandomCrop(24, pad_if_needed=True)]
+    data = wrap_dataset_for_transforms_v2(voc(v2.Compose(parts)))
+    loader = fastload.DataLoader(data, 2, collate_fn=list)
+    before = iter(loader)
+    next(before)
+    loader.collate_fn = torch.utils.data.default_collate
+    images, _ = next(iter(loader))
+    assert images.shape == (2, 3, 24, 24)
+    assert [type(sample) for sample in next(before)] == [tuple, tuple]
+
+
 def test_masks_that_only_pillow_reads_are_the_same(voc, tmp_path):
     still = v2.Compose([v2.ToImage(), v2.RandomResize(20, 21), v2.ToPureTensor()])
     data = wrap_dataset_for_transforms_v2(voc(still))
