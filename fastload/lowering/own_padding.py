@@ -6,9 +6,10 @@ and is tried on small images: it pads them with one colour, by what its `make_pa
 """
 
 import builtins
+import dis
 import sys
-from collections.abc import Sequence
-from types import FunctionType, ModuleType
+from collections.abc import Iterator, Sequence
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import torch
@@ -77,8 +78,7 @@ def _is_plain(transform: Any, kind: type) -> bool:
 
 def _names_little(function: FunctionType) -> bool:
     """Whether each name is a builtin, one of torchvision's modules, or one of ATTRIBUTES."""
-    numbers = [one for one in function.__code__.co_consts if isinstance(one, int | float)]
-    if function.__closure__ or any(number not in NUMBERS for number in numbers):
+    if function.__closure__ or any(number not in NUMBERS for number in _numbers(function)):
         return False
     for name in codes.names(function.__code__):
         held = function.__globals__.get(name)
@@ -87,6 +87,23 @@ def _names_little(function: FunctionType) -> bool:
         if not (module or builtin or (held is None and name in ATTRIBUTES)):
             return False
     return True
+
+
+def _numbers(function: FunctionType) -> Iterator[float]:
+    """In its code, in that of its inner functions, in tuples, and as defaults."""
+    held: list[object] = [function.__code__, function.__defaults__, function.__kwdefaults__]
+    while held:
+        one = held.pop()
+        if isinstance(one, CodeType):
+            held += one.co_consts
+            # Since Python 3.14 small ones are only in instructions
+            held += [at.arg for at in dis.get_instructions(one) if at.opname == "LOAD_SMALL_INT"]
+        elif isinstance(one, tuple | frozenset):
+            held += one
+        elif isinstance(one, dict):
+            held += one.values()
+        elif isinstance(one, int | float):
+            yield one
 
 
 def _sizes(transform: Any) -> Sequence[tuple[int, int]]:

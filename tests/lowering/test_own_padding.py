@@ -83,6 +83,32 @@ class ByLarge(v2.Transform):
         return v2.functional.pad(value, padding=params["padding"], fill=fill)
 
 
+class ByTuple(v2.Transform):
+    __init__, make_params = Left.__init__, Left.make_params
+
+    def transform(self, value, params):
+        high = min(v2._utils.query_size([value])[0], *(400, 500))
+        return v2.functional.pad(
+            value, padding=params["padding"], fill=self.fill + (high > self.size)
+        )
+
+
+class ByInner(v2.Transform):
+    __init__, make_params = Left.__init__, Left.make_params
+
+    def transform(self, value, params):
+        large = any(side > 500 for side in v2._utils.query_size([value]))
+        return v2.functional.pad(value, padding=params["padding"], fill=self.fill + large)
+
+
+class ByDefault(v2.Transform):
+    __init__, make_params = Left.__init__, Left.make_params
+
+    def transform(self, value, params, most=500):
+        fill = self.fill + (v2._utils.query_size([value])[0] > most)
+        return v2.functional.pad(value, padding=params["padding"], fill=fill)
+
+
 class Patched(v2.Transform):
     __init__, make_params, transform = Left.__init__, Left.make_params, Left.transform
     _transformed_types = (tv_tensors.Mask,)
@@ -102,8 +128,8 @@ def test_what_it_fills_with_is_known(transform, fill):
 
 @pytest.mark.parametrize(
     "transform",
-    [Random(9), Drawn(9), Further(9), Mirrored(9), Patched(9), ByLarge(9), Left(1 << 40), Left("9"),
-     v2.Pad(3), v2.Identity(), None],
+    [Random(9), Drawn(9), Further(9), Mirrored(9), Patched(9), ByLarge(9), ByTuple(9),
+     ByInner(9), ByDefault(9), Left(1 << 40), Left("9"), v2.Pad(3), v2.Identity(), None],
     ids=lambda one: type(one).__name__,
 )  # fmt: skip
 def test_anything_else_is_none_of_these(transform):
