@@ -201,7 +201,7 @@ def _corners(target: Target) -> Iterator[tuple[str, list[list[float]]]]:
 
     for key, value in target.items():
         if isinstance(value, tv_tensors.BoundingBoxes):
-            turned = value.shape[-1] != 4
+            turned = bool(value.numel()) and value.shape[-1] != 4  # torch.tensor([]) has no boxes
             wanted = "XYXYXYXY" if turned else "XYXY"
             value = functional.convert_bounding_box_format(
                 value, new_format=tv_tensors.BoundingBoxFormat[wanted]

@@ -65,6 +65,11 @@ def test_boxes_of_other_forms_are_drawn_as_what_is_around_them(boxes, want):
     assert found == want
 
 
+def test_an_empty_list_of_boxes_has_none():
+    boxes = tv_tensors.BoundingBoxes(torch.tensor([]), format="XYXY", canvas_size=(20, 30))
+    assert list(joint._corners({"boxes": boxes})) == []
+
+
 def test_turned_boxes_are_drawn_as_what_is_around_them():
     if not hasattr(tv_tensors.BoundingBoxFormat, "CXCYWHR"):
         pytest.skip("torchvision is older than 0.23, which has no turned boxes")
