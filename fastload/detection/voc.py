@@ -113,7 +113,7 @@ class Files:
             try:
                 found.read(limits.small(file, limits.LABELS))
                 rows = [self._row(at, row) for at, row in enumerate(found.rows)]
-            except (expat.ExpatError, ValueError) as error:
+            except (expat.ExpatError, LookupError, ValueError) as error:  # an unknown encoding, too
                 raise ValueError(f"{path}: {error}") from error
         boxes = np.array([box for _, box in rows], np.float64).reshape(-1, 4)
         return Objects(number, boxes, np.array([label for label, _ in rows], np.int64), "XYXY")
@@ -163,6 +163,8 @@ class _Found:
     def _start(self, tag: str, _: object) -> None:
         self.tags.append(tag)
         self.texts.clear()
+        if self.tags[0] != OBJECT[0]:
+            raise ValueError(f"is no annotation (got {self.tags[0][:SHOWN]!r}, want {OBJECT[0]!r})")
         if len(self.tags) > DEEPEST:
             raise ValueError(f"has tags in more than {DEEPEST} others")
         if tuple(self.tags) == OBJECT:

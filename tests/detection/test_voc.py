@@ -46,7 +46,9 @@ BOX = "<xmin>{}</xmin><ymin>2</ymin><xmax>3</xmax><ymax>4</ymax>"
 BAD = [
     ("<annotation>", "no element found: line 1, column 12"),
     ('<!DOCTYPE a [<!ENTITY b "c">]><annotation/>', "has a document type (want none)"),
-    ("<a>" * 70, "has tags in more than 64 others"),
+    ("<annotation>" * 70, "has tags in more than 64 others"),
+    ("<html/>", "is no annotation (got 'html', want 'annotation')"),
+    ('<?xml version="1.0" encoding="none"?><annotation/>', "unknown encoding: none"),
     (OBJECT.format("x", BOX.format(1)), "object 0 is 'x' (want one of 20 classes)"),
     (OBJECT.format("dog", BOX.format(5)),
      "object 0 has no box (got xmin 5, ymin 2, xmax 3, ymax 4; want px, rising)"),
