@@ -156,14 +156,17 @@ def _box_wanted(box: object, format: str, unit: str) -> str:
 def _is_outline(value: object) -> bool:
     """Of COCO's forms, as far as JSON's types tell; pycocotools' values are checked with masks."""
     if isinstance(value, list):
-        return all(
-            isinstance(part, list) and all(type(one) in (int, float) for one in part)
-            for part in value
-        )
+        return all(isinstance(part, list) and _are_numbers(part) for part in value)
     if isinstance(value, dict):
         size, counts = value.get("size"), value.get("counts")
-        return isinstance(size, list) and isinstance(counts, (str, list))
+        flat = isinstance(counts, str) or (isinstance(counts, list) and _are_numbers(counts))
+        return isinstance(size, list) and _are_numbers(size) and flat
     return value is None
+
+
+def _are_numbers(values: list[object]) -> bool:
+    """Whether a list holds nothing else: JSON of lists in lists may be too deep to be written."""
+    return all(type(one) in (int, float) for one in values)
 
 
 def row_of(said: Said) -> Said:

@@ -52,7 +52,7 @@ def _covered(counts: Any) -> int | None:
     """How many px the counts of an RLE are in all; None for what pycocotools refuses."""
     try:
         if isinstance(counts, str):
-            return _sum_of_text(counts.encode("ascii"))
+            return _sum_of_text(counts.encode("utf-8", "surrogatepass"))
         return int(np.array(counts, np.uint32).sum(dtype=np.uint64))
     except (ValueError, TypeError, OverflowError):
         return None

@@ -4,6 +4,7 @@ import io
 import json
 import tarfile
 
+import numpy as np
 import pytest
 from PIL import Image
 from torchvision.transforms import v2
@@ -13,6 +14,7 @@ from fastload import detection
 from fastload.conversion.readers import Choice, open_reader
 from fastload.conversion.samples import BadSampleError
 from fastload.detection import record
+from fastload.detection.objects import Objects
 from fastload.errors import ConversionError, SampleError, SourceError, UsageError
 from fastload.system import limits
 from tests.detection.kept_helpers import convert
@@ -54,8 +56,11 @@ BAD = [
     ({"objects": [{**BOX, "iscrowd": 2}]}, "object 0: iscrowd is 2 (want 0 or 1)"),
     ({"objects": [{**BOX, "segmentation": [[1, "x"]]}]},
      "object 0: segmentation is 1 values (want polygons, or an RLE with size and counts)"),
-    ({"objects": [{**BOX, "segmentation": {"size": 3}}]},
-     "object 0: segmentation is an object (want polygons, or an RLE with size and counts)"),
+    *(({"objects": [{**BOX, "segmentation": outline}]},
+       "object 0: segmentation is an object (want polygons, or an RLE with size and counts)")
+      for outline in (
+          {"size": 3}, {"size": [20, 30], "counts": [[600]]}, {"size": [[]], "counts": "z"},
+      )),
 ]  # fmt: skip
 
 
@@ -118,6 +123,7 @@ OUTLINES = [
     ({"size": [30, 20], "counts": [600]}, "the RLE of object 0 has 30x20 px (want 20x30)"),
     ({"size": [20, 30], "counts": [1]}, "the counts of object 0 cover 1 px (want 600 px)"),
     ({"size": [20, 30], "counts": "zz"}, "the counts of object 0 are damaged (want 600 px)"),
+    ({"size": [20, 30], "counts": "é"}, "the counts of object 0 are damaged (want 600 px)"),
     ([[0, 0, 9e6, 0, 9e6, 9]], "the polygon of object 0 is 1.8e+07 px long (want 4194304 at most)"),
     (None, "object 0 has no outline (want polygons or an RLE)"),
 ]
@@ -134,6 +140,16 @@ def test_outlines_that_no_image_has(tmp_path, outline, text):
         f"{where}/00000.tar:0.png, sample 0: its annotation cannot be read ({text}); "
         "mend or remove it"
     )
+
+
+def test_lists_in_lists_are_a_bad_sample_of_a_conversion(tmp_path):
+    """What Python reads in so many lists it may not be able to write."""
+    deep = json.loads("[" * 990 + "]" * 990)
+    objects = Objects(
+        7, np.zeros((1, 4)), np.zeros(1, np.int64), "XYXY", False, ({"size": [], "counts": deep},)
+    )
+    with pytest.raises(ValueError, match="object 0: segmentation is an object"):
+        record.text(objects, (20, 30))
 
 
 def test_shards_are_named_with_the_key(tmp_path):
@@ -207,6 +223,16 @@ def test_a_bad_row_of_parquet_is_named(tmp_path, change, text):
     with pytest.raises(BadSampleError) as bad:
         reader.extras(0)
     assert str(bad.value) == f"has objects that cannot be read ({text}); mend or remove them"
+
+
+def test_a_file_without_objects_leaves_those_of_others(tmp_path):
+    import pyarrow.parquet as pq
+
+    where = table(tmp_path / "data" / "0.parquet")
+    pq.write_table(pq.read_table(where / "0.parquet").select(["image"]), where / "1.parquet")
+    reader = open_reader(str(where), Choice(labels="none"))
+    assert (reader.beside > 0).tolist() == [True, False]
+    assert [len(reader.extras(sample)) for sample in range(2)] == [1, 0]
 
 
 def test_columns_of_other_types_are_refused(tmp_path):

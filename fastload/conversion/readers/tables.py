@@ -55,7 +55,7 @@ class TableReader(Listing):
     parts: Sequence[Part]
     columns: Columns
     more: Longs  # bytes of each sample's further images and of its objects
-    boxed: bool = False  # whether it has objects
+    boxed: bool = False  # whether any of its files has objects
     held: threading.local = field(default_factory=threading.local)
     # Parquet's readers are for one thread at a time
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -85,6 +85,8 @@ class TableReader(Listing):
 
     def _objects(self, sample: int) -> bytes | None:
         number = self._part_of(sample)
+        if not table_objects.has(self.tables[self.parts[number].file].schema):
+            return None
         try:
             return table_objects.text(self._boxes(number), sample - self.parts[number].start)
         except PARSE_ERRORS as error:
@@ -203,7 +205,7 @@ def _listing(
             f"{where}: column {columns.image} holds paths of files, and no image; embed the images "
             "before you write the table (docs/migrate/huggingface.md), or convert their folder"
         )
-    boxed = all(table_objects.has(table.schema) for table in tables)
+    boxed = any(table_objects.has(table.schema) for table in tables)
     more = np.sum([np.zeros_like(sizes), *map(whole, columns.beside.values())], axis=0)
     if boxed:
         more += _objects_sizes(tables, parts)
@@ -228,10 +230,13 @@ def _listing(
 
 
 def _objects_sizes(tables: Sequence[TableFile], parts: Sequence[Part]) -> Longs:
-    """int64 [N], bytes, about: as many for each row of a part."""
+    """int64 [N], bytes, about: as many for each row of a part; 0 of a file without objects."""
+    found = [(tables[part.file], part) for part in parts]
     each = [
-        OBJECTS + TIMES * tables[part.file].memory(part.group, record.COLUMNS) // part.rows
-        for part in parts
+        OBJECTS + TIMES * table.memory(part.group, record.COLUMNS) // part.rows
+        if table_objects.has(table.schema)
+        else 0
+        for table, part in found
     ]
     return np.repeat(np.array(each, np.int64), [part.rows for part in parts])
 
