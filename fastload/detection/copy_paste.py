@@ -81,7 +81,7 @@ class CopyPaste(BoxMix):
         out = merging.joined(
             [self._left(target, size, params["mask"]), params["pasted"]], size, self.keys
         )
-        if "area" in out:
+        if "area" in out and "area" in self.keys:
             areas = self._masks(out, size).sum((-1, -2)).to(torch.float32)
             tensor = isinstance(out["area"], torch.Tensor)
             out["area"] = areas if tensor else type(out["area"])(areas.tolist())
