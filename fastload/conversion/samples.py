@@ -106,9 +106,11 @@ def headers(data: bytes) -> Facts:
 
 
 def _known(data: bytes, facts: Facts) -> Facts:
-    """Pillow is asked where the native probe does not know the size."""
+    """Pillow is asked where the native probe does not know the size, and of TIFFs: it turns these
+    as their orientation says.
+    """
     height, width, format = facts
-    if height and width:
+    if height and width and format != "tiff":
         return facts
     try:
         with Image.open(io.BytesIO(data)) as image:

@@ -9,6 +9,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 from torchvision.transforms import v2
 
 import fastload
@@ -171,3 +172,18 @@ def test_any_objects_come_back_to_the_bit(identity, size, rows):
     assert (found.labels.tolist(), found.outlines) == (labels.tolist(), kept_outlines)
     row = record.row_of(said)
     assert record.dumped(record.of_row(row)) == record.text(given_, size)
+
+
+@pytest.mark.parametrize("suffix", ["jpg", "tif"])
+def test_images_with_an_orientation_keep_their_targets(tmp_path, suffix):
+    """Pillow turns TIFFs while it reads them, and no other format."""
+    made = kept.yolo(tmp_path / "yolo")
+    path = made.source / "images" / "train" / "001.jpg"
+    turned = Image.Exif()
+    turned[0x112] = 6
+    image = Image.open(path)
+    image.load()
+    path.unlink()
+    image.save(path.with_suffix(f".{suffix}"), exif=turned)
+    convert(made.source, tmp_path / "out", boxes="yolo")
+    assert equal(tmp_path / "out", made.opened())

@@ -144,7 +144,9 @@ def test_outlines_that_no_image_has(tmp_path, outline, text):
 
 def test_lists_in_lists_are_a_bad_sample_of_a_conversion(tmp_path):
     """What Python reads in so many lists it may not be able to write."""
-    deep = json.loads("[" * 990 + "]" * 990)
+    deep = []
+    for _ in range(5000):
+        deep = [deep]
     objects = Objects(
         7, np.zeros((1, 4)), np.zeros(1, np.int64), "XYXY", False, ({"size": [], "counts": deep},)
     )
