@@ -1,6 +1,6 @@
 """Targets of several images as one: boxes, masks, keypoints and labels of all their objects."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -102,6 +102,12 @@ def check_memory(masks: int, size: Size) -> None:
     """Raises ValueError for so many masks of this size that they take too much memory."""
     if problem := limits.too_many(masks * size[0] * size[1], limits.MASKS):
         raise ValueError(f"its masks are too large ({problem})")
+
+
+def check_all(targets: Iterable[Target], size: Size) -> None:
+    """The same of the masks of several targets on one canvas of this size."""
+    values = (value for target in targets for value in target.values())
+    check_memory(sum(len(value) for value in values if isinstance(value, tv_tensors.Mask)), size)
 
 
 def joined(targets: Sequence[Target], size: Size, keys: Sequence[str]) -> Target:

@@ -99,6 +99,7 @@ class MixUp(BoxMix):
 
     def target(self, states: Sequence[State], params: Params) -> Target:
         size = self.holding([size for size, _ in states])
+        merging.check_all((target for _, target in states), size)
         moved = [merging.placed(target, 0, 0, size) for _, target in states]
         return merging.joined(moved, size, self.keys)
 

@@ -117,6 +117,7 @@ class Mosaic(BoxMix):
         return out
 
     def target(self, states: Sequence[State], params: Params) -> Target:
+        merging.check_all((target for _, target in states), self.made)
         moved = []
         places = self.places([size for size, _ in states], params)
         for (size, target), place in zip(states, places, strict=True):

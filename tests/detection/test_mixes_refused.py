@@ -141,4 +141,4 @@ def test_no_result_is_larger_than_an_image_may_be(monkeypatch):
     monkeypatch.setattr("fastload.system.limits.MASKS", 100)
     with pytest.raises(ValueError, match=r"\w") as error:
         detection.Mosaic(20).target([((40, 60), sample(1)[1])] * 4, {"centre": (20, 20)})
-    assert str(error.value) == "its masks are too large (got 780 bytes, want at most 100)"
+    assert str(error.value) == "its masks are too large (got 19200 bytes, want at most 100)"
