@@ -1,6 +1,7 @@
 """Batches that the user's own function makes, of samples as the data set gives them."""
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch.utils.data._utils.pin_memory import pin_memory
@@ -16,7 +17,7 @@ def prepare(engine: Engine, collate_fn: Callable[..., object]) -> None:
         engine.stacks = loaders.stacks(collate_fn, None) and not loaders.patched(collate_fn)
 
 
-def collated(batch: Batch, collate_fn: Callable[[list[object]], object], *, pin: bool) -> object:
+def collated(batch: Batch, collate_fn: Callable[[Any], object], *, pin: bool) -> object:
     """batch: images, targets, and what says which are valid, if that is asked for; tensors are
     those of a batch that was stacked as PyTorch's default_collate does.
 
