@@ -40,6 +40,6 @@ esac
 # Python itself never frees some of its memory, so leaks are not looked for. ThreadSanitizer wants memory where it is without
 # randomisation (setarch -R), and would end every child of a process that has threads. A pool that somebody still holds when
 # Python ends is not joined: its threads have ended, which ThreadSanitizer would call a leak.
-LD_PRELOAD="$preload" TSAN_OPTIONS=halt_on_error=1:exitcode=66:die_after_fork=0:report_thread_leaks=0 \
+LD_PRELOAD="$preload" TSAN_OPTIONS=halt_on_error=1:exitcode=66:die_after_fork=0:report_thread_leaks=0:suppressions=$PWD/fuzz/thread_sanitizer.supp \
   ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
   setarch -R "$python" -m pytest -q -p no:cacheprovider "$@"
