@@ -103,7 +103,10 @@ class Maker:
         number = int(at * len(of.source))
         name = of.source.name(number)
         alone = Work(np.array([number]), np.zeros(1, np.int64), *key, 0)
-        others: Fetch = lambda step, at, seed: self._partner(step, at, (seed, key[1]), lap)  # noqa: E731
+
+        def others(step: int, at: float, seed: int) -> Partner:
+            return self._partner(step, at, (seed, key[1]), lap)
+
         try:
             encoded = self.encoded(number, name, of)
             lap(clock.READ)
