@@ -4,7 +4,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from benchmarks.builds import cli as builds
-from benchmarks.loaders import bucket_cli, detection_cli, segmentation_cli, token_cli
+from benchmarks.loaders import bucket_cli, presets_cli, token_cli
 from benchmarks.web import cli as web
 
 if TYPE_CHECKING:  # what add_subparsers() returns has no public name
@@ -23,8 +23,16 @@ def add(verbs: "Verbs", measuring: argparse.ArgumentParser) -> None:
         ("urls", web.add, "a table of URLs to shards, from nginx: fastload against img2dataset"),
         ("buckets", bucket_cli.add, "batches by aspect-ratio buckets, against PyTorch's by hand"),
         ("tokens", token_cli.add, "batches of tokens, against timm's NaFlex loader"),
-        ("detection", detection_cli.add, "torchvision's detection presets, against PyTorch's"),
-        ("segmentation", segmentation_cli.add, "images with masks of classes, against PyTorch's"),
+        (
+            "detection",
+            presets_cli.add_boxes,
+            "torchvision's detection presets, against PyTorch's",
+        ),
+        (
+            "segmentation",
+            presets_cli.add_masks,
+            "images with masks of classes, against PyTorch's",
+        ),
         ("wheel", builds.add_wheel, "a wheel against a build from source, for this Python"),
         ("gil", builds.add_gil, "a free-threaded Python, with its GIL and without it"),
     ):

@@ -1,28 +1,14 @@
-"""Segmentation: fastload's loader and PyTorch's, on the same data set, transforms and cores.
+"""Segmentation presets: images of Pascal VOC's sizes, and masks of classes as palette PNGs."""
 
-Images have the sizes and about the bytes of Pascal VOC's, and masks of classes as palette PNGs.
-Each variant has a process of its own, on as many cores as workers; they take turns. The first epoch
-of each is dropped.
-"""
-
-import os
-import tempfile
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from PIL import Image, ImageDraw
 
 import fastload
-from benchmarks.loaders import loader
-from benchmarks.loaders.detection import OURS, REFERENCE, VARIANTS, key
-from benchmarks.report import facts
-from benchmarks.report.row import Row, measured
+from benchmarks.loaders.presets import Kind, Settings
 from fastload.errors import UsageError
 
-PRESETS = ("train", "eval", "colour")
 BATCH = 8  # as torchvision's references
 # Width and height, px, of VOC's images: the most frequent ones, each as often as it stands here
 SIZES = ((500, 375), (500, 375), (500, 375), (500, 375), (500, 333), (500, 333), (375, 500),
@@ -32,69 +18,13 @@ OBJECTS, CATEGORIES, EDGE = 4, 20, 255  # of an image; in all; the class of outl
 BASE = Path("VOCdevkit", "VOC2012")
 
 
-@dataclass(frozen=True)
-class Settings:
-    workers: tuple[int, ...] = (1,)
-    presets: tuple[str, ...] = PRESETS
-    images: int = 200
-    repetitions: int = 5
-
-    @property
-    def turns(self) -> int:
-        """How often on_done is called."""
-        return len(VARIANTS) * len(self.workers) * len(self.presets) * (self.repetitions + 1)
-
-    def check(self) -> None:
-        """Raises UsageError, before images are made."""
-        if self.images < BATCH:
-            raise UsageError(
-                f"benchmarks: segmentation: --images is {self.images} (want {BATCH} or more); an "
-                "epoch has whole batches"
-            )
-
-
-def run(
-    data: str, name: str, settings: Settings, on_done: Callable[[], None] = lambda: None
-) -> list[Row]:
-    """Measure both on images made of those in the folder of classes `data`; on_done is called after
-    each epoch.
-    """
-    cores = sorted(os.sched_getaffinity(0))
-    loader.check(loader.Settings(settings.workers, repetitions=settings.repetitions), cores)
-    with tempfile.TemporaryDirectory(prefix="fastload-benchmark-") as scratch:
-        root = Path(scratch) / "voc"
-        write(root, data, settings.images)
-        about = facts.data_set(str(root / BASE / "JPEGImages"), f"{name}, in Pascal VOC's sizes")
-        common = {"data": about, **facts.common()}
-        results = loader.in_turns(
-            specs(settings, str(root), cores), key, scratch, settings.repetitions, on_done,
-            "benchmarks.loaders.segmentation_child",
-        )  # fmt: skip
-    out = []
-    for spec in specs(settings, "", []):
-        ours = spec["loader"] == OURS
-        other = results[key(spec | {"loader": REFERENCE})] if ours else None
-        out.append(Row(
-            benchmark="segmentation", variant=VARIANTS[spec["loader"]], page_cache="warm",
-            settings={
-                "preset": spec["preset"], "cores": spec["workers"], "workers": "one per core",
-                "batch_size": BATCH,
-            },
-            reference=VARIANTS[REFERENCE] if ours else None,
-            **measured(results[key(spec)], other), **common,
-        ))  # fmt: skip
-    return out
-
-
-def specs(settings: Settings, root: str, cores: list[int]) -> Iterator[dict[str, Any]]:
-    """What benchmarks.loaders.segmentation_child is told."""
-    for preset in settings.presets:
-        for workers in settings.workers:
-            for one in VARIANTS:
-                yield {
-                    "loader": one, "data": root, "preset": preset, "workers": workers,
-                    "cores": cores[:workers], "batch_size": BATCH,
-                }  # fmt: skip
+def check(settings: Settings) -> None:
+    """Raises UsageError."""
+    if settings.images < BATCH:
+        raise UsageError(
+            f"benchmarks: segmentation: --images is {settings.images} (want {BATCH} or more); an "
+            "epoch has whole batches"
+        )
 
 
 def write(root: Path, data: str, count: int) -> None:
@@ -128,3 +58,9 @@ def mask(number: int, width: int, height: int) -> Image.Image:
         one = int(rng.integers(1, CATEGORIES + 1))
         draw.polygon([tuple(corner) for corner in corners.tolist()], one, EDGE, width=5)
     return made
+
+
+KIND = Kind(
+    "segmentation", "Pascal VOC's", ("train", "eval", "colour"), BASE / "JPEGImages", write, check,
+    {"batch_size": BATCH}, shown=("batch_size",),
+)  # fmt: skip

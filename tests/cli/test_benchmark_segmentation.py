@@ -31,11 +31,11 @@ def test_its_masks_have_classes_and_edges():
 
 
 def test_too_few_images_are_refused():
-    from benchmarks.loaders import segmentation
+    from benchmarks.loaders import presets, segmentation
     from fastload.errors import UsageError
 
     with pytest.raises(UsageError) as error:
-        segmentation.Settings(images=7).check()
+        segmentation.KIND.check(presets.Settings(("train",), images=7))
     assert str(error.value) == (
         "benchmarks: segmentation: --images is 7 (want 8 or more); an epoch has whole batches"
     )
