@@ -18,6 +18,7 @@ from fastload.detection import record
 from fastload.detection.objects import Objects
 from tests.detection import kept_helpers as kept
 from tests.detection.kept_helpers import READERS, TO, convert, equal, same
+from tests.loader.detection_helpers import collate
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:__array__ implementation"),  # pycocotools' masks
@@ -103,10 +104,6 @@ def test_the_columns_of_parquet_are_as_documented(tmp_path):
     assert (one["category"], one["name"], one["id"], one["area"]) == (0, "cat", None, None)
     features = json.loads(pq.read_schema(path).metadata[b"huggingface"])["info"]["features"]
     assert features["objects"][0]["bbox"] == [{"dtype": "float64", "_type": "Value"}]
-
-
-def collate(batch):
-    return tuple(zip(*batch, strict=True))
 
 
 @pytest.mark.parametrize("to", TO)

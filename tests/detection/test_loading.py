@@ -14,13 +14,10 @@ import fastload
 from fastload import detection
 from tests.loader import detection_files as files
 from tests.loader import detection_helpers as helpers
+from tests.loader.detection_helpers import collate
 
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation")  # pycocotools' masks
 KEYS = ["image_id", "boxes", "labels"]
-
-
-def collate(batch):
-    return tuple(zip(*batch, strict=True))
 
 
 def still():

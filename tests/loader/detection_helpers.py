@@ -11,6 +11,7 @@ from torchvision import tv_tensors
 from torchvision.datasets import VOCDetection, wrap_dataset_for_transforms_v2
 from torchvision.transforms import v2
 
+import fastload
 from fastload.joint.picture import opened
 from fastload.joint.samples import Maker, draws, moves
 from fastload.plan import jointly
@@ -129,3 +130,23 @@ def same_targets(got, want):
                 assert getattr(got[key], fact, None) == getattr(value, fact, None)
         else:
             assert got[key] == value, key
+
+
+def collate(batch):
+    return tuple(zip(*batch, strict=True))
+
+
+def loader(data, size=3, **options):
+    """One that runs natively."""
+    out = fastload.DataLoader(data, size, collate_fn=collate, **{"seed": 1, **options})
+    assert out.explain().startswith("backend native"), out.explain()
+    return out
+
+
+def flat(batches):
+    """Every value of some batches, in plain numbers."""
+    return [
+        (image.numpy().tobytes(), target["boxes"].tolist(), target["labels"].tolist())
+        for images, targets in batches
+        for image, target in zip(images, targets, strict=True)
+    ]

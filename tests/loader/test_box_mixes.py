@@ -13,10 +13,7 @@ from fastload.parity.setting import Setting
 from fastload.sheets.joint import stages
 from tests.detection.mix_helpers import copy_paste_collate
 from tests.loader import detection_helpers as helpers
-
-
-def collate(batch):
-    return tuple(zip(*batch, strict=True))
+from tests.loader.detection_helpers import collate, flat, loader
 
 
 def mixes():
@@ -46,20 +43,6 @@ def coco(tmp_path_factory):
 
 def data_of(root, transforms=None):
     return detection.WithPartners(helpers.voc(root, None), transforms or mixes())
-
-
-def loader(data, size=3, **options):
-    out = fastload.DataLoader(data, size, collate_fn=collate, **{"seed": 1, **options})
-    assert out.explain().startswith("backend native"), out.explain()
-    return out
-
-
-def flat(batches):
-    return [
-        (image.numpy().tobytes(), target["boxes"].tolist(), target["labels"].tolist())
-        for images, targets in batches
-        for image, target in zip(images, targets, strict=True)
-    ]
 
 
 def test_threads_batches_and_order_change_no_mix(root):

@@ -14,10 +14,7 @@ from torchvision.transforms import v2
 import fastload
 from fastload.errors import SampleError
 from tests.loader import detection_helpers as helpers
-
-
-def collate(batch):
-    return tuple(zip(*batch, strict=True))
+from tests.loader.detection_helpers import collate, flat, loader
 
 
 class Preset:
@@ -41,21 +38,6 @@ def coco(tmp_path):
     pytest.importorskip("pycocotools", reason="torchvision's CocoDetection needs pycocotools")
     helpers.write_coco(tmp_path)
     return tmp_path
-
-
-def loader(data, **options):
-    out = fastload.DataLoader(data, 3, collate_fn=collate, **{"seed": 1, **options})
-    assert out.explain().startswith("backend native"), out.explain()
-    return out
-
-
-def flat(batches):
-    """Every value of some batches, in plain numbers."""
-    return [
-        (image.numpy().tobytes(), target["boxes"].tolist(), target["labels"].tolist())
-        for images, targets in batches
-        for image, target in zip(images, targets, strict=True)
-    ]
 
 
 def test_batches_are_what_the_users_function_makes(root):
