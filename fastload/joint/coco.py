@@ -17,8 +17,7 @@ def check_masks(annotations: Sequence[dict[str, Any]], size: tuple[int, int]) ->
     """Raises ValueError for an outline that no image of this height and width, px, has, and for
     masks that take too much memory together.
 
-    Outlines of another form are left to
-    pycocotools, which says what it wants.
+    Outlines of another form are left to pycocotools, which says what it wants.
     """
     if problem := limits.too_many(len(annotations) * size[0] * size[1], limits.MASKS):
         raise ValueError(f"its masks are too large ({problem})")
