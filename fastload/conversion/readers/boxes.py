@@ -47,11 +47,12 @@ class Kind(NamedTuple):
     first: int = 0
 
 
+JSON = Kind(
+    lambda root, files, _: opened(root, files[0], None, AVAILABLE, whole=True), ("FILE.json",)
+)
 KINDS = {
-    "coco": Kind(lambda root, files, _: opened(root, files[0], None, AVAILABLE, whole=True),
-                 ("FILE.json",)),
-    "lvis": Kind(lambda root, files, _: opened(root, files[0], None, AVAILABLE, whole=True),
-                 ("FILE.json",)),
+    "coco": JSON,
+    "lvis": JSON,
     "open-images": Kind(lambda root, files, _: open_images(root, *files),
                         ("BOXES.csv", "CLASSES.csv")),
     "voc": Kind(lambda root, _, split: voc(root, split), splits=True, first=1),
@@ -113,15 +114,10 @@ class BoxesReader(OfSource):
         try:
             objects = self._named(self.data.find(sample))
             return (Extra(record.NAME, record.text(objects, self.last.size)),)
-        except OSError as error:
-            if error.errno in FATAL:
+        except (OSError, ValueError) as error:
+            if isinstance(error, OSError) and error.errno in FATAL:
                 raise
-            why = error.strerror or str(error)
-            raise BadSampleError(
-                f"has an annotation that cannot be read ({why}); {MEND}"
-            ) from error
-        except ValueError as error:
-            why = reason(error)
+            why = getattr(error, "strerror", None) or reason(error)
             raise BadSampleError(
                 f"has an annotation that cannot be read ({why}); {MEND}"
             ) from error
