@@ -11,9 +11,9 @@
 
 #include "simd/vector_ops.h"
 
+#if FL_BYTE_VECTORS
 HWY_BEFORE_NAMESPACE();
 namespace fl::cpu::HWY_NAMESPACE::bytes {
-#if FL_BYTE_VECTORS
 using namespace fl::HWY_NAMESPACE;
 
 constexpr int kOutputs = 16;      // bytes
@@ -147,8 +147,8 @@ HWY_INLINE void horizontal(const Image& in, const Axis& axis, const Pixels& out)
   }
 }
 
-#endif
 }  // namespace fl::cpu::HWY_NAMESPACE::bytes
 HWY_AFTER_NAMESPACE();
+#endif  // FL_BYTE_VECTORS
 
 #endif  // toggle

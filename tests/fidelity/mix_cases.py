@@ -40,7 +40,8 @@ MIXES: dict[str, Callable[[Random], Any]] = {
     "CopyPaste": lambda rng: detection.CopyPaste(0.9, blending=bool(rng.integers(0, 2))),
 }
 # What may stand before or after a mix. A mosaic may have no object left for those that want one.
-AROUND = ("RandomHorizontalFlip", "ScaleJitter", "RandomCrop", "RandomAffine", "RandomZoomOut")
+AFTER = ("RandomHorizontalFlip", "RandomCrop", "RandomAffine", "RandomZoomOut")
+BEFORE = (*AFTER, "ScaleJitter")  # what a mix makes may be so flat that no row is left of it
 
 
 def transforms(name: str, seed: int) -> list[Any]:
@@ -50,7 +51,8 @@ def transforms(name: str, seed: int) -> list[Any]:
     if rng.random() < 0.3:
         mixes.insert(0, MIXES[list(MIXES)[rng.integers(0, 3)]](rng))
     before, after = (
-        [MAKERS[each](rng) for each in rng.choice(AROUND, rng.integers(0, 2))] for _ in range(2)
+        [MAKERS[each](rng) for each in rng.choice(names, rng.integers(0, 2))]
+        for names in (BEFORE, AFTER)
     )
     return [*before, *mixes, *after]
 
