@@ -202,7 +202,9 @@ def test_the_script_submits_tasks_and_then_the_commit(tmp_path, begun):
         os.chmod(tmp_path / name, 0o755)
     old, sys.executable = sys.executable, str(tmp_path / "python's")
     try:
-        text = slurm.script(begun, 2, ["convert", "a b", "out", "--resume"], str(tmp_path))
+        text = slurm.script(
+            begun.drop, begun.units, 2, ["convert", "a b", "out", "--resume"], str(tmp_path)
+        )
     finally:
         sys.executable = old
     path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
@@ -217,4 +219,5 @@ def test_the_script_submits_tasks_and_then_the_commit(tmp_path, begun):
 
 def test_the_last_step_is_the_same_command_to_go_on():
     words = ["convert", "in", "out", "--on", "slurm:4", "--shuffle", "1", "--on=slurm"]
+    words += ["--workers", "64", "--workers=64"]
     assert resuming(words) == ["convert", "in", "out", "--shuffle", "1", "--resume"]
