@@ -176,6 +176,17 @@ def test_a_unit_that_fails_everywhere_is_left_to_the_last_step(board, tmp_path):
     assert one.take() is None
 
 
+def test_a_lease_that_was_never_written_expires(board, tmp_path):
+    """Its worker was killed between the two: all others would wait for it for ever."""
+    (tmp_path / "lease-000000").touch()
+    (tmp_path / drop.name_of(1)).mkdir()
+    one = board("one")
+    assert one._lease_of(0) is None
+    make_old(tmp_path, "lease-000000", 61)
+    assert one.take() == 0
+    assert b'"tries": 1' in (tmp_path / "lease-000000").read_bytes()
+
+
 SBATCH = """#!/bin/sh
 # Runs what Slurm would queue: the tasks of an array one after the other.
 for each; do

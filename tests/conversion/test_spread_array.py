@@ -7,7 +7,9 @@ import shlex
 
 import pytest
 
+from fastload import __version__ as version
 from fastload.conversion.cluster import array, drop, engines, task
+from fastload.conversion.cluster.board import Board
 from fastload.errors import ConversionError
 from fastload.files.below import opened
 
@@ -153,9 +155,45 @@ def test_what_is_no_work_of_ours_is_refused(tmp_path, text):
     with pytest.raises(ConversionError) as error:
         task.make_units(folder)
     assert re.fullmatch(
-        re.escape(f"{folder}: holds no work.json that fastload has written (")
+        re.escape(f"{folder}: holds no work.json that this fastload has written (")
         + r".*\); begin with --on slurm",
         str(error.value),
+    )
+
+
+def test_another_fastload_is_refused(fastload, damaged):
+    script = submitted(fastload, "verify", damaged)
+    work = os.path.join(script.folder, array.WORK)
+    with open(work, "r+") as file:
+        text = file.read().replace(f'"fastload": "{version}"', '"fastload": "0.0.1"')
+        file.seek(0)
+        file.write(text)
+    with pytest.raises(ConversionError, match=r"\(fastload 0\.0\.1, want "):
+        task.make_units(script.folder)
+
+
+def test_only_a_folder_of_an_array_job_is_removed(fastload, damaged, tmp_path):
+    (damaged / "index.arrow").write_bytes(b"")  # so that nothing is asked of any task
+    for name in ("precious", "fastload-units-mine"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").touch()
+        assert fastload("verify", damaged, "--on", f"made:{tmp_path / name}")[0] == 1
+        assert os.listdir(tmp_path / name) == ["file"]
+
+
+def test_a_folder_that_is_gone_ends_a_task(fastload, damaged, monkeypatch):
+    script, real = submitted(fastload, "verify", damaged), Board.take
+
+    def take(self):
+        array.remove(script.folder)
+        return real(self)
+
+    monkeypatch.setattr(Board, "take", take)
+    with pytest.raises(ConversionError) as error:
+        task.make_units(script.folder)
+    assert str(error.value) == (
+        f"{script.folder}: this task can take no part (No such file or directory); see whether "
+        "that folder is there and its disk has room, and submit the job once more"
     )
 
 

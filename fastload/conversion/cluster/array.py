@@ -12,11 +12,13 @@ missing by processes of its own. What tasks said of other data is refused.
 
 import json
 import os
+import re
 import secrets
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import fastload
 from fastload.conversion.cluster import drop
 from fastload.conversion.cluster.driver import Results
 from fastload.conversion.cluster.fleet import Order
@@ -31,6 +33,7 @@ from fastload.spec import Json
 from fastload.system import limits
 
 PREFIX = "fastload-units-"
+NAME = re.compile(re.escape(PREFIX) + r"[0-9a-f]{16}")
 WORK = Inner("work.json")
 
 
@@ -51,7 +54,7 @@ class Begin(On):
             return
         try:
             with opened(self.place) as folder:
-                said = {"work": work, "units": len(left)}
+                said = {"work": work, "units": len(left), "fastload": fastload.__version__}
                 folder.replace(WORK, json.dumps(said).encode(), prefix=".")
         except OSError as error:
             raise _unwritable(self.place, error) from error
@@ -110,10 +113,11 @@ def make(where: str) -> str:
 
 
 def remove(path: str) -> None:
-    """Once nobody needs it. Raises OSError."""
+    """Once nobody needs it. A folder that `make` has not made stays. Raises OSError."""
     parent, name = os.path.split(path)
-    with opened(parent) as above:
-        above.remove_tree(Inner(name))
+    if NAME.fullmatch(name):
+        with opened(parent) as above:
+            above.remove_tree(Inner(name))
 
 
 def parse(folder: Folder) -> tuple[Work, int]:
@@ -123,10 +127,12 @@ def parse(folder: Folder) -> tuple[Work, int]:
         kind, text, again = map(str, said["work"])
         if kind not in KINDS or int(said["units"]) < 1:
             raise ValueError(f"kind {kind!r}")
+        if said["fastload"] != fastload.__version__:
+            raise ValueError(f"fastload {said['fastload']}, want {fastload.__version__}")
         return Work(kind, text, again), int(said["units"])
     except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise ConversionError(
-            f"{folder.path}: holds no {WORK} that fastload has written ({error}); begin with "
+            f"{folder.path}: holds no {WORK} that this fastload has written ({error}); begin with "
             "--on slurm"
         ) from error
 

@@ -128,9 +128,10 @@ class Ray:
         ray, self.work = self.ray, work
         if not ray.is_initialized():
             self._connect()
-        count = self.count or int(ray.cluster_resources().get("CPU", 1))
-        for _ in range(min(count, units)):
-            self._start()
+        with self._connected():
+            count = self.count or int(ray.cluster_resources().get("CPU", 1))
+            for _ in range(min(count, units)):
+                self._start()
 
     def _connect(self) -> None:
         try:

@@ -32,7 +32,7 @@ def make_units(path: str, first: int = 0, lease: float = leases.LEASE) -> int:
     with drop.joined(path) as folder:
         units, make = _opened(folder, worker)
         board = Board(folder, units, worker, first, lease)
-        while (number := board.take()) is not None:
+        while (number := _taken(board, path)) is not None:
             begin = time.monotonic()
             try:
                 said = make(number, lambda _, __: board.sign())
@@ -50,6 +50,17 @@ def make_units(path: str, first: int = 0, lease: float = leases.LEASE) -> int:
             say(worker, f"part {number}: made in {time.monotonic() - begin:.1f} s{said}")
         board.close()
     return count
+
+
+def _taken(board: Board, path: str) -> int | None:
+    """Raises ConversionError where leases cannot be written: the folder is gone, or full."""
+    try:
+        return board.take()
+    except OSError as error:
+        raise ConversionError(
+            f"{path}: this task can take no part ({error.strerror or error}); see whether that "
+            "folder is there and its disk has room, and submit the job once more"
+        ) from error
 
 
 def _opened(folder: Folder, worker: str) -> tuple[int, Make]:
