@@ -1,7 +1,9 @@
 """The option --on: what runs the units of a job, and what it did."""
 
+import contextlib
 import os
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from fastload.conversion.parts_writer import Job
 
 SHOWN = 20  # workers on the terminal; all are in the JSON
+MADE = "made:"  # of --on, before the folder of an array job: what its last step is given
 
 # Of a verb that has no threads
 Processes = Annotated[
@@ -27,9 +30,10 @@ ByOthers = Annotated[
     str | None,
     typer.Option(
         "--on",
-        metavar="processes[:N]|ray[://HEAD:PORT]",
-        autocompletion=words(lambda: ("processes", "ray")),
-        help="Do it by N processes, or by a Ray cluster; default: threads.",
+        metavar="processes[:N]|ray[://HEAD:PORT]|slurm[:N]",
+        autocompletion=words(lambda: ("processes", "ray", "slurm")),
+        help="Do it by N processes, by a Ray cluster, or print the script of an array job of N "
+        "tasks; default: threads.",
     ),
 ]
 
@@ -48,23 +52,49 @@ def engine(on: str | None, workers: int | None) -> "tuple[On | None, int | None]
     tasks = slurm_tasks(on, workers)
     if tasks is not None:
         return None, tasks
-    return On(fleet_of(on, workers), lambda line: log.print(line, markup=False)), None
+    return On(fleet_of(on, workers), _say), None
 
 
-def others(verb: str, on: str | None, workers: int | None) -> "On | None":
-    """The same for a verb that needs no array job. Raises UsageError."""
+def _say(line: str) -> None:
+    log.print(line, markup=False)
+
+
+@contextlib.contextmanager
+def others(verb: str, on: str | None, workers: int | None) -> "Iterator[On | None]":
+    """The same around the work of a verb beside convert.
+
+    With --on slurm it ends where units are known: the script is printed instead. The last step of
+    that script is the same verb, which takes what tasks have made. Raises UsageError.
+    """
+    from fastload.conversion.cluster import array
+    from fastload.conversion.cluster.engines import fleet_of
+
+    if on is not None and on.startswith(MADE):
+        place = os.path.abspath(on.removeprefix(MADE))
+        yield array.Taken(fleet_of("processes", workers), _say, place=place)
+        with contextlib.suppress(OSError):  # nobody needs it; what is left does no harm
+            array.remove(place)
+        return
     found, tasks = engine(on, workers)
-    if tasks is not None:
-        raise UsageError(
-            f"{verb}: --on slurm is for convert; take --on ray, or --on processes inside a job"
-        )
-    return found
+    if tasks is None:
+        yield found
+        return
+    place = array.make(os.getcwd())
+    try:
+        yield array.Begin(fleet_of("processes:1"), _say, place=place)
+        raise UsageError(f"{verb}: --on slurm: there is nothing for tasks to do; leave --on out")
+    except array.BegunError as begun:
+        _put_script(place, begun.units, tasks, f"--on={MADE}{place}")
+    except BaseException:
+        with contextlib.suppress(OSError):  # the first error is the one to tell
+            array.remove(place)
+        raise
+    raise typer.Exit
 
 
 def emit_script(prepared: "Job", tasks: int, json_to: str | None) -> None:
     """Make the target ready, and print what submits the array job."""
     from fastload.conversion import distributed
-    from fastload.conversion.cluster.slurm import script
     from fastload.remote.urls import is_url
 
     if is_url(prepared.origin.target if prepared.origin else ""):
@@ -73,7 +103,7 @@ def emit_script(prepared: "Job", tasks: int, json_to: str | None) -> None:
             "give one, or take --on ray"
         )
     recipe = distributed.begin_job(prepared)
-    text = script(recipe, tasks, resuming(sys.argv[1:]), os.getcwd())
+    text = _script(recipe.drop, recipe.units, tasks, "--resume")
     result = {
         "path": prepared.where, "units": recipe.units, "tasks": min(tasks, recipe.units),
         "script": text,
@@ -83,15 +113,29 @@ def emit_script(prepared: "Job", tasks: int, json_to: str | None) -> None:
         sys.stdout.write(text)
 
 
-def resuming(arguments: list[str]) -> list[str]:
-    """The same command for the last step: it takes what was made, and commits."""
+def _put_script(place: str, units: int, tasks: int, again: str) -> None:
+    """Of a verb beside convert, whose --json is of its result."""
+    sys.stdout.write(_script(place, units, tasks, again))
+
+
+def _script(drop: str, units: int, tasks: int, again: str) -> str:
+    from fastload.conversion.cluster.slurm import script
+
+    return script(drop, units, tasks, resuming(sys.argv[1:], again), os.getcwd())
+
+
+def resuming(arguments: list[str], again: str = "--resume") -> list[str]:
+    """The same command for the last step: it takes what was made, and commits.
+
+    --workers was the number of tasks, and is left out.
+    """
     kept, skip = list[str](), False
     for word in arguments:
-        if skip or word == "--on":
+        if skip or word in ("--on", "--workers"):
             skip = not skip
-        elif not word.startswith("--on=") and word != "--resume":
+        elif not word.startswith(("--on=", "--workers=")) and word != "--resume":
             kept.append(word)
-    return [*kept, "--resume"]
+    return [*kept, again]
 
 
 def workers_json(spread: "Spread") -> dict[str, object]:

@@ -39,14 +39,13 @@ def filter(
     from fastload.conversion.interrupts import absorbed
     from fastload.conversion.spread import filter as spread
 
-    by = convert_on.others("filter", on, workers)
     if where is None and not unique:
         raise UsageError("filter: nothing says which samples stay; give --where or --unique")
-    if by is not None and where is None:
+    if on is not None and where is None:
         raise UsageError("filter: --on finds what meets --where (got --unique alone); leave it out")
-    if by is None and workers is not None:
+    if on is None and workers is not None:
         raise UsageError("filter: --workers says how many --on has (got no --on); leave it out")
-    with interruptible(AS_IT_WAS):
+    with convert_on.others("filter", on, workers) as by, interruptible(AS_IT_WAS):
         condition = where if by is None or where is None else spread.rows(source, where, by)
         done = filtering.run(
             source, target, condition, unique=unique, overwrite=overwrite, committing=absorbed

@@ -46,13 +46,13 @@ def index(
     from fastload.conversion.interrupts import absorbed
     from fastload.conversion.spread.index import Workers
 
-    by = convert_on.others("index", on, workers)
-    makers = Workers(by, source) if by else None
     step = step_of(layer, seek_step)
-    prepared = indexing.prepare(source)
-    begin = time.perf_counter()
-    with interruptible(AS_IT_WAS), meter("index", len(prepared.sizes)) as advance:
-        summary = indexing.run(prepared, step, workers, advance, absorbed, makers)
+    with convert_on.others("index", on, workers) as by:
+        makers = Workers(by, source) if by else None
+        prepared = indexing.prepare(source)
+        begin = time.perf_counter()
+        with interruptible(AS_IT_WAS), meter("index", len(prepared.sizes)) as advance:
+            summary = indexing.run(prepared, step, workers, advance, absorbed, makers)
     seconds = time.perf_counter() - begin
     rate = summary.samples / seconds
     result: Json = {

@@ -55,10 +55,10 @@ def repair(
     from fastload.conversion.editing import Edits
     from fastload.conversion.readers import Choice, readable
 
-    by = convert_on.others("repair", on, workers)
     choice = Choice(split, labels, root, masks, boxes=boxes)
     edits = Edits(max_side, quality, strip_metadata, apply_exif)
-    done = _mended((path, source), choice, edits, workers, by)
+    with convert_on.others("repair", on, workers) as by:
+        done = _mended((path, source), choice, edits, workers, by)
     rows = [
         ("damages", f"{done.damages:,}"),
         ("files made again", f"{len(done.files):,}"),

@@ -38,8 +38,8 @@ def verify(
     from fastload.conversion.readers import readable
     from fastload.conversion.units import human
 
-    by = convert_on.others("verify", on, workers)
-    report = _report(path, workers, by)
+    with convert_on.others("verify", on, workers) as by:
+        report = _report(path, workers, by)
     result = {
         "path": public(path), "kind": report.kind, "files": report.files, "samples": report.samples,
         "bytes": report.bytes,

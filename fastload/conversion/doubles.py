@@ -5,10 +5,13 @@ Rows are divided by a keyed hash into parts that fit into memory. What does not,
 file meanwhile.
 """
 
+import contextlib
+import os
 import secrets
 import tempfile
 import weakref
 from collections.abc import Iterator
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +23,7 @@ MOST = 1 << 20  # rows of a part that is looked at, about
 CHUNK = 1 << 11  # rows of a part that are written together
 IN_MEMORY = 1 << 25  # bytes that are kept without a file
 CHECKSUM, SIZE, ROW = range(3)  # columns of what is kept
+RECORD = 3 * 8  # bytes of a row
 
 
 class Doubles:
@@ -36,7 +40,7 @@ class Doubles:
         # Keys that nobody knows, so that no index is made whose rows are all in one part
         self._keys = secrets.randbits(64) | 1, secrets.randbits(64) | 1
         self._file = tempfile.SpooledTemporaryFile(IN_MEMORY, prefix="fastload-")  # noqa: SIM115
-        weakref.finalize(self, self._file.close)
+        weakref.finalize(self, _close, self._file)
         self._waiting = [list[Longs]() for _ in range(self.parts)]
         self._count = np.zeros(self.parts, np.int64)  # rows that wait
         self._places = [list[int]() for _ in range(self.parts)]  # of chunks in the file
@@ -67,19 +71,17 @@ class Doubles:
         every = np.concatenate(self._waiting[number])
         whole = len(every) // CHUNK * CHUNK
         for begin in range(0, whole, CHUNK):
-            try:
+            with _translated():
                 self._file.write(every[begin : begin + CHUNK].tobytes())
-            except OSError as error:
-                raise ConversionError(
-                    f"{tempfile.gettempdir()}: cannot hold rows meanwhile ({error.strerror}); free "
-                    "some room there, or set TMPDIR to another folder"
-                ) from error
             self._places[number].append(self._end)
-            self._end += CHUNK * every.itemsize * every.shape[1]
+            self._end += CHUNK * RECORD
         self._waiting[number], self._count[number] = [every[whole:].copy()], len(every) - whole
 
     def later(self) -> Iterator[Longs]:
-        """The rows, some at a time, that have an earlier row's image. Once."""
+        """The rows, some at a time, that have an earlier row's image. Once.
+
+        Raises ConversionError where what was kept cannot be read.
+        """
         for number in range(self.parts):
             first = np.zeros((0, 3), np.int64)
             for records in self._records(number):
@@ -99,5 +101,35 @@ class Doubles:
         self._waiting[number] = []
 
     def _chunk(self, at: int) -> Longs:
-        self._file.seek(at)
-        return np.frombuffer(self._file.read(CHUNK * 24), np.int64).reshape(-1, 3)
+        with _translated():
+            self._file.seek(at)  # writes what the file still had in memory
+            content = self._file.read(CHUNK * RECORD)
+            if len(content) != CHUNK * RECORD:
+                raise OSError(f"got {len(content)} bytes back, want {CHUNK * RECORD}")
+        return np.frombuffer(content, np.int64).reshape(-1, 3)
+
+
+@contextlib.contextmanager
+def _translated() -> Iterator[None]:
+    """Every OSError as one line of what happened and what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise ConversionError(
+            f"{_folder()}: cannot hold rows meanwhile ({error.strerror or error}); free some room "
+            "there, or set TMPDIR to another folder"
+        ) from error
+
+
+def _folder() -> str:
+    """Where the file lies; what the user has asked for if there is no such folder."""
+    try:
+        return tempfile.gettempdir()
+    except OSError:
+        return os.environ.get("TMPDIR", os.curdir)
+
+
+def _close(file: IO[bytes]) -> None:
+    """What could not be written was told before."""
+    with contextlib.suppress(OSError):
+        file.close()

@@ -25,6 +25,7 @@ SHARED = {  # options of several verbs, and what they take; "" is a switch
     "--masks": "DIR",
     "--max-side": "PX",
     "--model": "NAME",
+    "--on": "processes[:N]|ray[://HEAD:PORT]|slurm[:N]",
     "--overwrite": "",
     "--quality": "1..100",
     "--quick": "",
@@ -42,7 +43,6 @@ SEVERAL = {  # what they take differs from verb to verb: a folder or a file, one
     "--backend": ("auto|native|torch|ffcv|dali|dali-own|all", "auto|native|torch|ffcv|dali",
                   "auto|native|torch|ffcv|dali|dali-own", "NAME,…"),
     "--compare": ("BEFORE.json AFTER.json", "recipes|machines|backends|workers|sizes|formats"),
-    "--on": ("processes[:N]|ray[://HEAD:PORT]|slurm[:N]", "processes[:N]|ray[://HEAD:PORT]"),
     "--output": ("DIR", "FILE"),
 }  # fmt: skip
 OF_ONE = {  # option → its verb

@@ -176,6 +176,17 @@ def test_a_unit_that_fails_everywhere_is_left_to_the_last_step(board, tmp_path):
     assert one.take() is None
 
 
+def test_a_lease_that_was_never_written_expires(board, tmp_path):
+    """Its worker was killed between the two: all others would wait for it for ever."""
+    (tmp_path / "lease-000000").touch()
+    (tmp_path / drop.name_of(1)).mkdir()
+    one = board("one")
+    assert one._lease_of(0) is None
+    make_old(tmp_path, "lease-000000", 61)
+    assert one.take() == 0
+    assert b'"tries": 1' in (tmp_path / "lease-000000").read_bytes()
+
+
 SBATCH = """#!/bin/sh
 # Runs what Slurm would queue: the tasks of an array one after the other.
 for each; do
@@ -202,7 +213,9 @@ def test_the_script_submits_tasks_and_then_the_commit(tmp_path, begun):
         os.chmod(tmp_path / name, 0o755)
     old, sys.executable = sys.executable, str(tmp_path / "python's")
     try:
-        text = slurm.script(begun, 2, ["convert", "a b", "out", "--resume"], str(tmp_path))
+        text = slurm.script(
+            begun.drop, begun.units, 2, ["convert", "a b", "out", "--resume"], str(tmp_path)
+        )
     finally:
         sys.executable = old
     path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
@@ -217,4 +230,5 @@ def test_the_script_submits_tasks_and_then_the_commit(tmp_path, begun):
 
 def test_the_last_step_is_the_same_command_to_go_on():
     words = ["convert", "in", "out", "--on", "slurm:4", "--shuffle", "1", "--on=slurm"]
+    words += ["--workers", "64", "--workers=64"]
     assert resuming(words) == ["convert", "in", "out", "--shuffle", "1", "--resume"]

@@ -219,17 +219,42 @@ def test_the_checksums_of_a_file_that_is_written_in_pieces(tmp_path, size):
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_no_room_for_what_is_kept_meanwhile(monkeypatch):
+@pytest.mark.parametrize("broken", ["write", "seek", "read", "short"])
+def test_no_room_for_what_is_kept_meanwhile(monkeypatch, broken):
+    """A seek writes what the file has in memory, so a full disk may be noticed there."""
     monkeypatch.setattr(doubles, "CHUNK", 4)
     found = Doubles(100)
 
-    def full(_):
+    def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(found._file, "write", full)
+    name, why = broken, "No space left on device"
+    if broken == "short":
+        name, full, why = "read", lambda _: b"7 bytes", "got 7 bytes back, want 96"
+    monkeypatch.setattr(found._file, name, full)
     with pytest.raises(ConversionError) as refused:
         found.add(*(np.arange(9) for _ in range(3)))
+        list(found.later())
     assert str(refused.value) == (
-        f"{tempfile.gettempdir()}: cannot hold rows meanwhile (No space left on device); free some "
+        f"{tempfile.gettempdir()}: cannot hold rows meanwhile ({why}); free some room there, or "
+        "set TMPDIR to another folder"
+    )
+
+
+def test_no_folder_for_what_is_kept_meanwhile(monkeypatch):
+    monkeypatch.setattr(doubles, "CHUNK", 4)
+    monkeypatch.setattr(doubles, "IN_MEMORY", 8)
+    monkeypatch.setenv("TMPDIR", "/nowhere")
+
+    def none():
+        raise FileNotFoundError(2, "No usable temporary directory found")
+
+    monkeypatch.setattr(tempfile, "gettempdir", none)
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_get_default_tempdir", none)
+    with pytest.raises(ConversionError) as refused:
+        Doubles(100).add(*(np.arange(9) for _ in range(3)))
+    assert str(refused.value) == (
+        "/nowhere: cannot hold rows meanwhile (No usable temporary directory found); free some "
         "room there, or set TMPDIR to another folder"
     )

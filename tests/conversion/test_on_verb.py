@@ -7,7 +7,7 @@ import pytest
 
 from fastload import cli
 from fastload.conversion import job
-from fastload.conversion.cluster import engines, ray_fleet
+from fastload.conversion.cluster import engines, processes, ray_fleet
 from fastload.conversion.cluster.on import On
 from fastload.errors import ConversionError
 
@@ -102,3 +102,19 @@ def test_a_head_that_does_not_answer_is_one_line(small, tmp_path, monkeypatch):
         "status` there, or take --on processes"
     )
     assert not (tmp_path / "out").exists()
+
+
+def test_no_process_can_be_started_is_one_line(small, tmp_path, monkeypatch):
+    def none(*_, **__):
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(processes.subprocess, "Popen", none)
+    with pytest.raises(ConversionError) as error:
+        job.run(
+            job.prepare(str(small), str(tmp_path / "out"), job.Options()),
+            on=On(processes.Processes(2)),
+        )
+    assert str(error.value) == (
+        "workers: no process can be started (Resource temporarily unavailable); give fewer, by "
+        "--workers, or leave --on out"
+    )

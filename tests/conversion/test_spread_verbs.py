@@ -187,12 +187,3 @@ def test_a_url_is_refused_before_anything_is_brought(fastload, monkeypatch):
     code, _, err = fastload("verify", "s3://b/p", "--on", "processes")
     assert code in (1, 2)
     assert err.endswith("(got s3://b/p); leave --on out\n")
-
-
-@pytest.mark.parametrize("words", [["verify"], ["index"], ["filter", "x"], ["repair", "x"]])
-def test_an_array_job_is_refused(fastload, small, words):
-    code, _, err = fastload(words[0], small, *words[1:], "--on", "slurm")
-    assert code in (1, 2)
-    assert err.endswith(
-        f"{words[0]}: --on slurm is for convert; take --on ray, or --on processes inside a job\n"
-    )

@@ -121,6 +121,15 @@ def test_a_job_that_broke_off_asks_for_nothing_twice(
     assert contents(target) == contents(tmp_path / "whole")
 
 
+@pytest.fixture
+def interruptible():
+    """As in a terminal: a shell's background jobs ignore SIGINT, and so would this test."""
+    old = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, old)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_does_not_wait_for_hosts(tmp_path: Path, server: Server):
     """A host that never answers: a job that waited for it would not end."""
 

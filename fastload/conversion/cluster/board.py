@@ -69,16 +69,26 @@ class Board:
         """What is known of the workers that have it; None: it is being written."""
         name, now = _name(FIRST, number), self._now()
         try:
-            said = json.loads(self.folder.read(name))
             ages = [now - self._time(name)]
             with contextlib.suppress(FileNotFoundError):
                 ages.append(now - self._time(_name(SECOND, number)))
-            return {
-                "number": number, "tries": int(said["tries"]), "silent": min(ages),
-                "for": now - float(said["since"]), "alone": len(ages) == 1,
-            }  # fmt: skip
-        except (OSError, ValueError, LookupError, TypeError):
+            tries, since = self._said(name)
+        except OSError:
             return None
+        except (ValueError, LookupError, TypeError):
+            # Its worker was killed, or found a full disk, before it had written what it says
+            if ages[0] <= self.lease:
+                return None
+            tries, since = 0, now - ages[0]
+        return {
+            "number": number, "tries": tries, "silent": min(ages), "for": now - since,
+            "alone": len(ages) == 1,
+        }  # fmt: skip
+
+    def _said(self, name: Inner) -> tuple[int, float]:
+        """How often its unit had failed, and since when its worker has it."""
+        said = json.loads(self.folder.read(name))
+        return int(said["tries"]), float(said["since"])
 
     def _is_given_up(self, each: Json) -> bool:
         """Whether it has failed so often that it is left to the last step."""

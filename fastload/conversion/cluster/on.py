@@ -17,7 +17,8 @@ class On:
     """What runs the units of a job.
 
     say: is told what becomes of workers, one line each; lease: s for which a worker may show no
-    progress. spread: afterwards, who did what.
+    progress. spread: afterwards, who did what; place: the folder that workers put files into which
+    nobody keeps, if it is not that of the results.
     """
 
     fleet: Fleet
@@ -25,10 +26,16 @@ class On:
     lease: float = leases.LEASE
     slow: float = leases.SLOW
     spread: Spread | None = None
+    place: str = ""
 
     def run(self, work: Work, left: Sequence[int], results: Results, advance: Advance) -> None:
         """Make the units `left`. Raises ConversionError, UsageError."""
-        self.spread = self.spread or Spread(self.fleet.name)
+        spread = self.known()
         if left:
             held = Leases(left, self.lease, self.slow)
-            Driver(results, self.fleet, work, advance, self.say, held, self.spread).run(len(left))
+            Driver(results, self.fleet, work, advance, self.say, held, spread).run(len(left))
+
+    def known(self) -> Spread:
+        """Who has done what up to now."""
+        self.spread = self.spread or Spread(self.fleet.name)
+        return self.spread

@@ -64,9 +64,15 @@ def start(name: str) -> Child:
         f"import sys; sys.path[:1] = []; sys.path.append({root!r}); "
         "from fastload.conversion.cluster.worker import main; main()"
     )
-    process = subprocess.Popen(
-        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+    except OSError as error:
+        raise ConversionError(
+            f"workers: no process can be started ({error.strerror or error}); give fewer, by "
+            "--workers, or leave --on out"
+        ) from error
     if process.stdin is None or process.stdout is None:
         raise ConversionError("workers: a process was started without pipes; try again")
 

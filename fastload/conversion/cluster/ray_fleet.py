@@ -1,5 +1,6 @@
 """Workers as actors of Ray, on one machine or on many. Ray is imported when one begins."""
 
+import re
 import socket
 import threading
 import time
@@ -9,17 +10,20 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
+import fastload
 from fastload.conversion.cluster import fleet
 from fastload.conversion.cluster.fleet import Event, Order
 from fastload.conversion.cluster.work import Work
-from fastload.conversion.cluster.worker import made, opened
+from fastload.conversion.cluster.worker import failed, made, opened
 from fastload.conversion.workers import Stop
-from fastload.errors import ConversionError, UsageError
+from fastload.errors import ConversionError, FastloadError, StoreError, UsageError
 from fastload.spec import Json
 
 STILLBORN = 3  # workers in a row that end before they are ready: then no other will be
 LOOK = 2.0  # s between two looks at how far a worker is
 INSTALL = "pip install 'fastload-torch[ray]'"
+ABSENT = "No module named 'fastload"  # of a worker's error, whose machine has none or an older one
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def import_ray() -> ModuleType:
@@ -44,9 +48,15 @@ class Maker:
         self.number = fleet.NOBODY
         self.done: Json = {}  # of that unit, since it was last said
 
-    def host(self) -> str:
-        opened(self.work)  # which may take minutes, and is no part of a unit
-        return socket.gethostname()
+    def join(self, version: str) -> Json:
+        """Where it runs; as an event, why it cannot. version: of the fastload that it works for."""
+        host = socket.gethostname()
+        try:
+            check_version(host, version)
+            opened(self.work)  # which may take minutes, and is no part of a unit
+        except (FastloadError, OSError) as error:
+            return {"host": host, **failed(error, typed=not isinstance(error, StoreError))}
+        return {"host": host}
 
     def make(self, order: Order) -> Json:
         """An event: what became of a unit."""
@@ -73,13 +83,22 @@ class Maker:
         self.stop.ask()
 
 
+def check_version(host: str, version: str) -> None:
+    """Raises ConversionError where this is another fastload than `version`."""
+    if fastload.__version__ != version:
+        raise ConversionError(
+            f"--on ray: {host} has fastload {fastload.__version__} (want {version}, as where this "
+            "began); install the same on every machine of the cluster"
+        )
+
+
 @dataclass
 class Actor:
     """An actor, and what it was asked for."""
 
     handle: Any
     name: str
-    asked: Any = None  # a reference: to its host, then to the unit that it makes
+    asked: Any = None  # a reference: to how it has joined, then to the unit that it makes
     look: Any = None
     number: int = fleet.NOBODY
     ready: bool = False
@@ -109,9 +128,10 @@ class Ray:
         ray, self.work = self.ray, work
         if not ray.is_initialized():
             self._connect()
-        count = self.count or int(ray.cluster_resources().get("CPU", 1))
-        for _ in range(min(count, units)):
-            self._start()
+        with self._connected():
+            count = self.count or int(ray.cluster_resources().get("CPU", 1))
+            for _ in range(min(count, units)):
+                self._start()
 
     def _connect(self) -> None:
         try:
@@ -131,7 +151,7 @@ class Ray:
         kind = self.ray.remote(num_cpus=1, max_restarts=0, max_concurrency=4)(Maker)
         actor = Actor(kind.remote(self.work), str(self.begun))
         self.begun += 1
-        actor.asked = actor.handle.host.remote()
+        actor.asked = actor.handle.join.remote(fastload.__version__)
         self.actors[actor.name] = actor
 
     def give(self, worker: str, order: Order) -> None:
@@ -201,30 +221,37 @@ class Ray:
             return [Event(fleet.SIGN, actor.name, said.pop("number"), said)] if said else []
         actor.asked = None
         if not actor.ready:
-            return [self._joined(actor, said)]
+            return self._joined(actor, said)
         number, actor.number = actor.number, fleet.NOBODY
         signs = Event(fleet.SIGN, actor.name, number, said.pop("signs"))
         return [signs, Event(said.pop("kind"), actor.name, number, said)]
 
-    def _joined(self, actor: Actor, host: str) -> Event:
+    def _joined(self, actor: Actor, said: Json) -> list[Event]:
         """Its name says from now on where it runs."""
         del self.actors[actor.name]
-        actor.name, actor.ready, self.stillborn = f"{host}/{actor.name}", True, 0
+        actor.name, actor.ready, self.stillborn = f"{said.pop('host')}/{actor.name}", True, 0
         self.actors[actor.name] = actor
-        return Event(fleet.READY, actor.name)
+        events = [Event(said.pop("kind"), actor.name, said=said)] if said else []
+        return [*events, Event(fleet.READY, actor.name)]
 
     def _ended(self, actor: Actor, error: Exception) -> Event:
         """Raises ConversionError if the next ones would end as well."""
         self.stillborn += not actor.ready
-        number, text = actor.number, " ".join(str(error).split())
+        number, text = actor.number, why(error)
         self._remove(actor)
+        if not actor.ready and ABSENT in text:
+            raise ConversionError(
+                f"--on ray: a worker's machine has no fastload, or an older one ({text}); install "
+                f"fastload-torch {fastload.__version__} on every machine of the cluster"
+            )
         if self.stillborn >= STILLBORN:
             raise ConversionError(
-                f"--on ray: {STILLBORN} workers ended before they were ready ({text}); install "
-                "the same fastload on every machine of the cluster"
+                f"--on ray: {STILLBORN} workers ended before they were ready ({text}); see `ray "
+                f"logs`, and install fastload-torch {fastload.__version__} on every machine of the "
+                "cluster"
             )
         self._start()
-        return Event(fleet.GONE, actor.name, number, {"error": f"ended ({text[:200]})"})
+        return Event(fleet.GONE, actor.name, number, {"error": f"ended ({text})"})
 
     def _remove(self, actor: Actor) -> None:
         del self.actors[actor.name]
@@ -239,3 +266,9 @@ class Ray:
                     self.ray.shutdown()
         self.actors.clear()
         self.stillborn, self.ours = 0, False
+
+
+def why(error: Exception) -> str:
+    """The last line of Ray's error; those before are where it happened."""
+    lines = [line.strip() for line in COLOUR.sub("", str(error)).splitlines()]
+    return next((line for line in reversed(lines) if line.strip("^~ ")), type(error).__name__)[:200]

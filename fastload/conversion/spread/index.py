@@ -54,13 +54,25 @@ class Workers:
 
     def build(self, reader: Reader, step: int, advance: Advance) -> Build:
         def build(folder: Folder, add: Callable[[Run], None]) -> None:
-            units, work = -(-len(reader) // self.each), self._work(reader, folder, step)
-            self.on.run(work, range(units), _Runs(reader, folder, add, self.each), advance)
+            units = -(-len(reader) // self.each)
+            with self._runs(folder) as at:
+                work = self._work(reader, at, step)
+                self.on.run(work, range(units), _Runs(reader, at, add, self.each), advance)
 
         return build
 
+    @contextmanager
+    def _runs(self, folder: Folder) -> Iterator[Folder]:
+        """Where runs lie until they are copied. Not in `folder` if nobody holds it meanwhile."""
+        if not self.on.place:
+            yield folder
+            return
+        with folder_at(self.on.place) as at:
+            yield at
+
     def _work(self, reader: Reader, folder: Folder, step: int) -> Work:
-        inside = isinstance(reader, BetonReader)  # the folder's name is ours, and not the user's
+        # The name of such a folder is ours, and not the user's
+        inside = isinstance(reader, BetonReader) and folder.path != self.on.place
         said = {
             "path": self.path, "seen": seen.stamp_of(reader), "each": self.each, "step": step,
             "folder": os.path.abspath(folder.path), "inside": inside,
