@@ -69,7 +69,7 @@ def test_a_look_says_of_which_unit_and_comes_before_its_end(actors):
     assert handle.calls.count("look") == 2  # the unit went on when the first one ended
 
 
-class Ended(RuntimeError):
+class EndedError(RuntimeError):
     """As Ray says it: with colours, where it happened, and at last why."""
 
 
@@ -82,7 +82,7 @@ def ends(actors, text):
     actors._start = lambda: actors.actors.update(a=actor)
 
     def get(_):
-        raise Ended(text)
+        raise EndedError(text)
 
     actors.ray.get, ready["join", 0] = get, None
     return actors
@@ -116,7 +116,7 @@ def test_workers_that_end_before_they_are_ready_are_one_line(actors):
 
 
 def test_an_error_without_text_has_a_name(actors):
-    assert ray_fleet.why(Ended("")) == "Ended"
+    assert ray_fleet.why(EndedError("")) == "EndedError"
 
 
 def test_another_fastload_is_refused(actors, monkeypatch):

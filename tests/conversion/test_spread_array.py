@@ -62,18 +62,17 @@ def said(result):
     return result[0], {name: found[name] for name in found if name not in TIMES}
 
 
-WORDS = {
-    "verify": lambda where, small, out: ["verify", where],
-    "index": lambda where, small, out: ["index", where],
-    "filter": lambda where, small, out: [
-        "filter", where, out, "--where", "label == 0", "--overwrite",
-    ],
-    "repair": lambda where, small, out: ["repair", where, small],
-}  # fmt: skip
+VERBS = ("verify", "index", "filter", "repair")
+
+
+def words(verb, where, source, out):
+    """What is given of it on the command line, for the data set `where` that `source` became."""
+    more = {"filter": [out, "--where", "label == 0", "--overwrite"], "repair": [source]}
+    return [verb, where, *more.get(verb, [])]
 
 
 @pytest.mark.parametrize("missing", [False, True])
-@pytest.mark.parametrize("verb", WORDS)
+@pytest.mark.parametrize("verb", VERBS)
 def test_it_gives_what_threads_give(tools, fastload, small, tmp_path, verb, missing):
     """Some units were made by no task, or what lies there is nothing of ours."""
     where, plain = tmp_path / "out", tmp_path / "plain"
@@ -81,10 +80,10 @@ def test_it_gives_what_threads_give(tools, fastload, small, tmp_path, verb, miss
         tools.convert(small, each, shard_bytes=3000)
         if verb in ("verify", "repair"):
             sorted(each.glob("*.tar"))[1].write_bytes(b"nothing")
-    want = fastload(*WORDS[verb](plain, small, tmp_path / "to"), "--json", "-")
+    want = fastload(*words(verb, plain, small, tmp_path / "to"), "--json", "-")
     contents = tools.contents(plain)
     got = tools.contents(tmp_path / "to") if verb == "filter" else {}
-    script = submitted(fastload, *WORDS[verb](where, small, tmp_path / "to"), "--json", "-")
+    script = submitted(fastload, *words(verb, where, small, tmp_path / "to"), "--json", "-")
     assert not list(where.glob(".fastload-*"))
     tasks(script)
     if missing:

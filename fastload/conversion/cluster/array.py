@@ -146,7 +146,7 @@ def _read(folder: Folder, name: Inner) -> Json:
     except OSError as error:
         raise ValueError(error.strerror or str(error)) from error
     if not isinstance(said, dict):
-        raise ValueError("no JSON object")
+        raise ValueError("no JSON object")  # noqa: TRY004 - its callers catch what no file is by it
     return said
 
 
