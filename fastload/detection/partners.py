@@ -11,6 +11,7 @@ from fastload.errors import UsageError
 
 Sample = tuple[Any, Any]
 Part = Callable[..., Any]  # a transform of an image and its target
+MOST_IMAGES = 64  # of which one sample is made: three Mosaics of each other
 
 
 class WithPartners(torch.utils.data.Dataset[Sample]):
@@ -30,7 +31,8 @@ class WithPartners(torch.utils.data.Dataset[Sample]):
         transforms: torchvision's v2.Compose, or a list.
 
     Raises:
-        UsageError: The data set has no length, or transforms of its own.
+        UsageError: The data set has no length, or transforms of its own. Or mixes of mixes take
+            more than 64 images for one sample.
 
     Example:
         >>> from fastload import detection
@@ -55,6 +57,7 @@ class WithPartners(torch.utils.data.Dataset[Sample]):
                 "them to WithPartners"
             )
         self.data, self.transforms = data, _composed(transforms)
+        _check_images(list(_parts(self.transforms)))
 
     def __len__(self) -> int:
         return len(cast("Any", self.data))
@@ -108,6 +111,21 @@ def _parts(transforms: Any) -> Iterator[Part]:
         return
     for part in transforms.transforms:
         yield from _parts(part)
+
+
+def _check_images(parts: Sequence[Part]) -> None:
+    """Raise UsageError for mixes that take too many images in all: each takes partners that the
+    mixes before it have made.
+    """
+    images, mixes = 1, [part for part in parts if _mixes(part)]
+    for mix in mixes:
+        images *= 1 + mix.partners
+        if images > MOST_IMAGES:
+            raise UsageError(
+                f"detection.WithPartners: got {len(mixes)} mixes, which take more than "
+                f"{MOST_IMAGES} images for one sample, as each takes what those before it make; "
+                "leave some out"
+            )
 
 
 def _mixes(part: Part) -> TypeGuard[Any]:

@@ -15,6 +15,7 @@ import torch.utils.data
 
 from fastload import rng
 from fastload.order.blocks import STEP
+from fastload.order.leftovers import Moves
 from fastload.spec import Array, Longs, Tokens
 
 
@@ -54,18 +55,25 @@ class Groups:
         members: [N], the images' numbers, group by group.
         together: int64 [K], images of all ranks in one step of each.
         how: The rest.
+        moves: With drop_last: where what fills no step goes; None: it is left out.
     """
 
     count: Longs
     members: Array
     together: Longs
     how: How
+    moves: Moves | None = None
+
+    @property
+    def total(self) -> Longs:
+        """int64 [K]: images of each, with those that come from other groups."""
+        return self.count if self.moves is None else self.moves.total
 
     @cached_property
     def steps(self) -> Longs:
         """int64 [K]: of each group in an epoch."""
         if self.how.drop_last:
-            return self.count // self.together
+            return self.total // self.together
         return -(-self.count // self.together)
 
     def __len__(self) -> int:
@@ -74,6 +82,8 @@ class Groups:
     @property
     def left_out(self) -> int:
         """Images that an epoch leaves out."""
+        if self.moves is not None:
+            return int(self.moves.out.sum())
         return int((self.count % self.together).sum()) if self.how.drop_last else 0
 
     @cached_property
@@ -83,8 +93,9 @@ class Groups:
     def shares(self, epoch: int, first: int = 0) -> Iterator[Share]:
         """This rank's share of the epoch's steps, from number `first` on."""
         group, number = self._order(epoch)
+        came = self._came(epoch)
         for step in range(first, len(group)):
-            yield self._share(int(group[step]), int(number[step]), epoch)
+            yield self._share(int(group[step]), int(number[step]), epoch, came)
 
     def _order(self, epoch: int) -> tuple[Array, Longs]:
         """Of each step its group, and its number among these: mixed, those of one group stay in
@@ -99,24 +110,46 @@ class Groups:
         number[by_group] = np.arange(count) - np.repeat(starts, self.steps)
         return group, number
 
-    def _share(self, group: int, number: int, epoch: int) -> Share:
-        count, together = int(self.count[group]), int(self.together[group])
+    def _came(self, epoch: int) -> dict[int, Longs]:
+        """Samples that come to groups from others: the last ones of those groups' own order."""
+        came: dict[int, Longs] = {}
+        moves = self.moves
+        for group in () if moves is None else moves.order:
+            to, total = int(moves.to[group]), int(moves.total[group])
+            if to >= 0:
+                last = np.arange(total - int(moves.left[group]), total)
+                came[to] = self._samples(group, last, epoch, came)
+        return came
+
+    def _share(self, group: int, number: int, epoch: int, came: dict[int, Longs]) -> Share:
+        count, together = int(self.total[group]), int(self.together[group])
         start, world = number * together, self.how.num_replicas
         mine = -(-(min(start + together, count) - start) // world)
         positions = start + self.how.rank + world * np.arange(mine)
         occurrences, places = np.divmod(positions, count)  # beyond the end: its first ones again
+        return Share(group, self._samples(group, places, epoch, came), occurrences)
+
+    def _samples(self, group: int, places: Longs, epoch: int, came: dict[int, Longs]) -> Longs:
+        """The samples at these places of the group's order."""
+        own = int(self.count[group])
         if self.how.shuffle:
             key = (self.how.seed + (group + 1) * STEP) % (1 << 64)
-            places = rng.permute(places, count, key, epoch)
-        samples = self.members[self._first[group] + places].astype(np.int64)
-        return Share(group, samples, occurrences)
+            places = rng.permute(places, int(self.total[group]), key, epoch)
+        first = int(self._first[group])
+        if group not in came:
+            return self.members[first + places].astype(np.int64)
+        samples = np.empty(len(places), np.int64)
+        mine = places < own
+        samples[mine] = self.members[first + places[mine]]
+        samples[~mine] = came[group][places[~mine] - own]
+        return samples
 
 
-def grouped(of: Array, together: Longs, how: How) -> Groups:
+def grouped(of: Array, together: Longs, how: How, moves: Moves | None = None) -> Groups:
     """of: int16 [N], which group each image is in."""
     count = np.bincount(of, minlength=len(together)).astype(np.int64)
     small = np.int32 if len(of) < 1 << 31 else np.int64
-    return Groups(count, np.argsort(of, kind="stable").astype(small), together, how)
+    return Groups(count, np.argsort(of, kind="stable").astype(small), together, how, moves)
 
 
 class GroupSampler(torch.utils.data.Sampler[list[int]]):

@@ -8,10 +8,11 @@ import numpy as np
 
 from fastload import _native, rng
 from fastload.errors import UsageError
-from fastload.order import bucket_data, grids, groups, mixture
+from fastload.order import bucket_data, grids, groups, leftovers, mixture
 from fastload.order.blocks import STEP
 from fastload.order.distributed import place
 from fastload.order.groups import Groups, GroupSampler, How, Sized, whole
+from fastload.order.leftovers import Moves
 from fastload.order.samplers import next_epoch
 from fastload.spec import Array, Ints, Longs, Tokens
 from fastload.transforms.base import MAX_SIDE
@@ -45,7 +46,8 @@ class TokenSampler(GroupSampler):
         num_replicas: Ranks; None asks torch.distributed, 1 without a process group.
         rank: This one's number; None asks torch.distributed, 0 without a process group.
         drop_last: False: the last step of each row length has fewer images, and repeats some where
-            ranks would have unequal numbers (up to num_replicas - 1). True: it is left out.
+            ranks would have unequal numbers (up to num_replicas - 1). True: its images move to
+            longer rows, as far as `padding` of all tokens allows that, or are left out.
 
     Raises:
         UsageError: An argument is out of its range; every such argument is named. Or rows would
@@ -99,7 +101,6 @@ class TokenSampler(GroupSampler):
         self._grids: Array = np.zeros((len(self.lengths), self.length, 2), np.uint16)
         self._rows: Array = np.zeros((len(self.lengths), self.length), np.int16)  # of `rows`
         found: list[int] = []
-        padded = real = 0
         for at, length in enumerate(self.lengths):
             grid = grids.grids(sizes, self.patch, length, self.enlarge)
             tokens = grid.prod(axis=1, dtype=np.int64)
@@ -113,10 +114,9 @@ class TokenSampler(GroupSampler):
             self._grids[at] = grid
             self._rows[at] = row + len(found)
             found += rows.tolist()
-            real, padded = real + int(tokens.sum()), padded + int(rows[row].sum())
         self.rows: tuple[int, ...] = tuple(found)
-        self.padded = 1 - real / padded if padded else 0.0
-        said = repr((self.rows, self._together.tolist(), self.patch)).encode()
+        moving = self.padding if self.drop_last else None  # it decides over moves to longer rows
+        said = repr((self.rows, self._together.tolist(), self.patch, moving)).encode()
         self.fingerprint = _native.xxh3(said + self._rows.tobytes()) >> 1
         self._made: tuple[int, Groups] | None = None
 
@@ -138,14 +138,42 @@ class TokenSampler(GroupSampler):
         """[N]: which of `lengths` each image has in this epoch."""
         return (self._turns.astype(np.int16) + epoch % len(self.lengths)) % len(self.lengths)
 
+    def _row_numbers(self, turn: int) -> Array:
+        """int16 [N]: of `rows`, where each image is in epochs of this turn."""
+        return self._rows[self._lengths_of(turn), np.arange(self.length)]
+
+    def _moves(self, turn: int, row: Array) -> Moves | None:
+        """Where images go that fill no step; None where all come."""
+        if not (self.drop_last and self.length):
+            return None
+        rows = np.array(self.rows, np.int64)
+        count = np.bincount(row, minlength=len(rows)).astype(np.int64)
+        grid = self._grids[self._lengths_of(turn), np.arange(self.length)]
+        real = int(grid.prod(axis=1, dtype=np.int64).sum())
+        free = real - (1 - self.padding) * float((count * rows).sum())
+        return leftovers.planned(count, self._together, rows, free, self.padding)
+
     def _groups(self, epoch: int) -> Groups:
         """Of this epoch, by the length of rows."""
         turn = epoch % len(self.lengths)
         made = self._made
         if made is None or made[0] != turn:
-            row = self._rows[self._lengths_of(epoch), np.arange(self.length)]
-            made = self._made = (turn, groups.grouped(row, self._together, self.how))
+            row = self._row_numbers(turn)
+            moves = self._moves(turn, row)
+            made = self._made = (turn, groups.grouped(row, self._together, self.how, moves))
         return made[1]
+
+    @cached_property
+    def padded(self) -> float:
+        """The share of all tokens that is padding, over as many epochs as there are lengths; with
+        drop_last at most that.
+        """
+        turns = [self._row_numbers(turn) for turn in range(len(self.lengths))]
+        moves = [self._moves(turn, row) for turn, row in enumerate(turns)]
+        whole = sum(int(np.array(self.rows, np.int64)[row].sum()) for row in turns)
+        whole += sum(one.cost for one in moves if one is not None)
+        real = sum(int(one.prod(axis=1, dtype=np.int64).sum()) for one in self._grids)
+        return 1 - real / whole if whole else 0.0
 
     @property
     def global_batch(self) -> int:

@@ -16,6 +16,8 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -67,13 +69,13 @@ def contents(out: Path) -> dict[str, bytes]:
     )
 
 
-def killed(source: Path, out: Path, to: str, when: "Moment", **more: Any) -> bool:
-    """Convert in a child that is killed; whether it was, before it had ended."""
+def killed(work: Callable[[], object], when: "Moment") -> bool:
+    """Do it in a child that is killed; whether it was, before it had ended."""
     child = os.fork()
     if child == 0:
         try:
             when.install()
-            convert(source, out, to, **more)
+            work()
         finally:
             os._exit(0)
     if when.after is not None:
@@ -154,7 +156,8 @@ def check(kills: int, root: Path, seed: int = 0) -> Counter[str]:
             if aimed
             else Moment(draw.uniform(0, want[to][1]), 0)
         )
-        died = killed(root / "in", out, to, when, overwrite=replacing)
+        work = partial(convert, root / "in", out, to, overwrite=replacing)
+        died = killed(work, when)
         there = contents(out)
         states = {"absent": {}, "old": old, "whole": want[to][0]}
         state = next((name for name, content in states.items() if there == content), "WRONG")

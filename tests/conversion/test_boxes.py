@@ -10,6 +10,7 @@ from fastload.conversion.options import Options
 from fastload.conversion.readers import from_iterable
 from fastload.conversion.versions import job
 from fastload.errors import SourceError
+from tests.conversion import kill_boxes_release
 from tests.detection.kept_helpers import coco, convert, equal, open_images, same, yolo
 
 
@@ -191,6 +192,14 @@ def test_resumed_with_other_boxes_is_another_job(run, made, in_memory):
     (made.source / "labels" / "train" / "000.txt").write_text("1 0.5 0.5 0.5 0.5\n")
     code, _, _ = run("convert", made.source, out, *how, "--resume")
     assert code == 1
+
+
+@pytest.mark.filterwarnings("ignore:__array__ implementation")  # pycocotools' masks
+def test_killed_and_resumed(in_memory):
+    """Two kills of small conversions; `kill_boxes_release` has more of them."""
+    pytest.importorskip("pycocotools", reason="masks need pycocotools")
+    found = kill_boxes_release.check(2, in_memory, images=8)
+    assert found["absent"] + found["old"] + found["whole"] == 2
 
 
 @pytest.mark.long

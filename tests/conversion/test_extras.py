@@ -1,10 +1,13 @@
 """Files beside the images, masks above all, through each format and back."""
 
+import io
 import json
 import os
+import tarfile
 
 import pytest
 
+from fastload.conversion import parquet_writer
 from fastload.conversion.readers import Extra, open_reader, records
 from fastload.errors import ConversionError
 from fastload.sources import open_source
@@ -46,6 +49,30 @@ def test_masks_come_back_from_parquet(tools, pairs, tmp_path):
     tools.convert_to(tmp_path / "tables", tmp_path / "folder", "folder")
     assert tools.contents(tmp_path / "folder/masks/unlabelled") == tools.contents(pairs / "masks")
     assert tools.contents(tmp_path / "folder/images/unlabelled") == tools.contents(pairs / "images")
+
+
+@pytest.mark.parametrize("text", [None, "detection.json"])
+def test_a_file_that_none_had_of_those_looked_at_is_an_error(tools, tmp_path, monkeypatch, text):
+    """The columns of Parquet files are those of some samples: nothing is left out in silence."""
+    monkeypatch.setattr(parquet_writer, "LOOKED_AT", 2)
+    source, late = tmp_path / "in.tar", text or "txt"
+    with tarfile.open(source, "w") as archive:
+        for n in range(3):
+            files = {f"{n}.jpg": tools.encode(8, 13, n), f"{n}.json": b'{"label":0}'}
+            for name, data in (files | ({f"1.{late}": b"{}"} if n == 1 else {})).items():
+                one = tarfile.TarInfo(name)
+                one.size = len(data)
+                archive.addfile(one, io.BytesIO(data))
+    with pytest.raises(ConversionError) as error:
+        tools.convert_to(source, tmp_path / "out", "parquet")
+    assert str(error.value) == (
+        f"{tmp_path}/out: 1: has {late} beside it (want of json, as 2 of the samples have that "
+        "were looked at for the columns); convert to shards, which keep any file, or pass --extras "
+        "drop"
+    )
+    assert not (tmp_path / "out").exists()
+    tools.convert_to(source, tmp_path / "shards", "shards")
+    assert [len(one.extras) for one in records(open_reader(str(tmp_path / "shards")))] == [1, 2, 1]
 
 
 def test_a_row_without_a_mask_and_bytes_that_are_none(tmp_path):

@@ -67,6 +67,18 @@ def test_transforms_inside_are_refused():
     )
 
 
+def test_mixes_of_mixes_are_bounded():
+    """4 images of 4 of 4 are 64; with a MixUp of these they are 128."""
+    three = [detection.Mosaic(9), v2.Compose([detection.Mosaic(9), v2.ToImage()])]
+    detection.WithPartners(Listed([sample(1)]), [*three, detection.Mosaic(9)])
+    with pytest.raises(UsageError) as error:
+        detection.WithPartners(Listed([sample(1)]), [*three, detection.MixUp(), *three])
+    assert str(error.value) == (
+        "detection.WithPartners: got 5 mixes, which take more than 64 images for one sample, as "
+        "each takes what those before it make; leave some out"
+    )
+
+
 def _with(**changed):
     image, target = sample(3)
     return [sample(1), (image, {**target, **changed})]

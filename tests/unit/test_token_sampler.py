@@ -94,8 +94,9 @@ def test_the_order_is_of_seed_and_epoch():
     assert list(other) != epochs[0]
 
 
-def test_any_step_can_be_the_first():
-    (batches,) = ranks(1)
+@pytest.mark.parametrize("drop_last", [False, True])
+def test_any_step_can_be_the_first(drop_last):
+    (batches,) = ranks(1, drop_last=drop_last)
     batches.set_epoch(3)
     whole = [part.samples.tolist() for part in batches.batches()]
     for first in range(len(whole) + 1):
@@ -128,6 +129,49 @@ def test_photographs_are_hardly_padded():
     batches = fastload.TokenSampler(sizes, 16384, lengths=(128, 256, 576, 784, 1024))
     assert batches.padded < 0.015
     assert len(batches.rows) < 100
+
+
+@pytest.mark.parametrize("world", [1, 2, 4, 7, 8])
+def test_drop_last_leaves_hardly_a_photograph_out(world):
+    """Of 50,000 sizes at timm's lengths, of which steps of 8 ranks are up to 1,024 images."""
+    generator = np.random.default_rng(6)
+    aspects = np.exp(generator.normal(0.2, 0.35, 50_000))
+    sizes = np.stack([500 / np.sqrt(aspects), 500 * np.sqrt(aspects)], axis=1).astype(int)
+    options = {"lengths": (128, 256, 576, 784, 1024), "num_replicas": world, "rank": 0}
+    batches = fastload.TokenSampler(sizes, 16384, drop_last=True, **options)
+    for epoch in range(2):
+        batches.set_epoch(epoch)
+        assert batches.left_out <= 0.004 * 50_000
+    assert batches.padded < 0.03
+
+
+@pytest.mark.parametrize("padding", [0.01, 0.03, 0.2])
+@pytest.mark.parametrize("world", [1, 3])
+def test_moves_to_longer_rows_keep_to_the_padding(padding, world):
+    """What the batches are is counted; each image keeps its own grid."""
+    samplers = ranks(world, 2000, 900, padding=padding, drop_last=True)
+    moved = []
+    for epoch in range(3):
+        real = whole = 0
+        for rank in samplers:
+            rank.set_epoch(epoch)
+            for part in rank.batches():
+                counts = part.tokens.grids.prod(axis=1)
+                assert part.tokens.length * len(counts) <= 900
+                real, whole = real + counts.sum(), whole + part.tokens.length * len(counts)
+                far = counts < part.tokens.length * (1 - padding)
+                moved += part.samples[far].tolist()
+                for sample, grid in zip(part.samples[far], part.tokens.grids[far], strict=True):
+                    assert (*grid,) in [rank.grid_of(sample, at) for at in LENGTHS]
+        assert 1 - real / whole <= padding
+    assert len({*moved}) > len(moved) / 2  # other ones in each epoch
+
+
+def test_without_a_share_of_padding_nothing_moves():
+    (batches,) = ranks(1, 2000, 900, padding=0, drop_last=True)
+    assert batches.left_out == int((batches._groups(0).count % batches._together).sum()) > 100
+    for part in batches.batches():
+        assert (part.tokens.grids.prod(axis=1) == part.tokens.length).all()
 
 
 def test_it_says_what_its_batches_are():
