@@ -35,9 +35,12 @@ def rows(sizes: Ints) -> list[str]:
     ]
     for lengths in LENGTHS:
         for world in RANKS:
-            how = {"lengths": lengths, "num_replicas": world, "rank": 0}
-            whole = fastload.TokenSampler(sizes, TOKENS, **how)  # type: ignore[arg-type]
-            full = fastload.TokenSampler(sizes, TOKENS, drop_last=True, **how)  # type: ignore[arg-type]
+            whole, full = (
+                fastload.TokenSampler(
+                    sizes, TOKENS, lengths=lengths, drop_last=drop, num_replicas=world, rank=0
+                )
+                for drop in (False, True)
+            )
             out.append(
                 f"| {', '.join(map(str, lengths))} | {world} | {len(full.rows)} | "
                 f"{whole.padded:.2%} | {full.padded:.2%} | {most(full) / len(sizes):.3%} | "

@@ -84,7 +84,8 @@ def others(verb: str, on: str | None, workers: int | None) -> "Iterator[On | Non
         yield array.Begin(fleet_of("processes:1"), _say, place=place)
         raise UsageError(f"{verb}: --on slurm: there is nothing for tasks to do; leave --on out")
     except array.BegunError as begun:
-        _put_script(place, begun.units, tasks, f"--on={MADE}{place}")
+        # --json is of the verb's result, which the last step has
+        sys.stdout.write(_script(place, begun.units, tasks, f"--on={MADE}{place}"))
     except BaseException:
         with contextlib.suppress(OSError):  # the first error is the one to tell
             array.remove(place)
@@ -111,11 +112,6 @@ def emit_script(prepared: "Job", tasks: int, json_to: str | None) -> None:
     emit(result, json_to)
     if json_to != "-":
         sys.stdout.write(text)
-
-
-def _put_script(place: str, units: int, tasks: int, again: str) -> None:
-    """Of a verb beside convert, whose --json is of its result."""
-    sys.stdout.write(_script(place, units, tasks, again))
 
 
 def _script(drop: str, units: int, tasks: int, again: str) -> str:

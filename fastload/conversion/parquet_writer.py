@@ -133,20 +133,19 @@ class ParquetWriter:
         names = [f"{self.split}-{number:05d}-of-{count:05d}.parquet" for number in range(count)]
         return commit_staged(self.stage, parts, names, {}, announce)
 
-    def _check_known(self, item: Item) -> None:
+    def _check_known(self, items: Sequence[Item]) -> None:
         """Raise ConversionError for a file that has no column."""
         known = {*self.columns.values(), *([record.NAME] if self.identity else [])}
-        if new := sorted({extra.name for extra in item.extras} - known):
-            raise ConversionError(
-                f"{self.where}: {item.key}: has {new[0]} beside it (want of "
-                f"{', '.join(sorted(known)) or 'none'}, as {LOOKED_AT} of the samples have that "
-                "were looked at for the columns); convert to shards, which keep any file, or pass "
-                "--extras drop"
-            )
+        for item in items:
+            if new := sorted({extra.name for extra in item.extras} - known):
+                raise ConversionError(
+                    f"{self.where}: {item.key}: has {new[0]} beside it (want of "
+                    f"{', '.join(sorted(known)) or 'none'}, which {LOOKED_AT} samples of the data "
+                    "set have); convert to shards, which keep any file, or pass --extras drop"
+                )
 
     def _table(self, items: Sequence[Item]) -> Any:
-        for item in items:
-            self._check_known(item)
+        self._check_known(items)
         arrays: dict[str, list[Any]] = {
             "image": [
                 {"bytes": item.data, "path": f"{item.key}.{item.extension}"} for item in items

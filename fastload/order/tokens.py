@@ -115,8 +115,8 @@ class TokenSampler(GroupSampler):
             self._rows[at] = row + len(found)
             found += rows.tolist()
         self.rows: tuple[int, ...] = tuple(found)
-        moving = self.padding if self.drop_last else None  # it decides over moves to longer rows
-        said = repr((self.rows, self._together.tolist(), self.patch, moving)).encode()
+        moving = [self.padding] if self.drop_last else []  # it decides over moves to longer rows
+        said = repr((self.rows, self._together.tolist(), self.patch, *moving)).encode()
         self.fingerprint = _native.xxh3(said + self._rows.tobytes()) >> 1
         self._made: tuple[int, Groups] | None = None
 

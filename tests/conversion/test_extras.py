@@ -66,9 +66,8 @@ def test_a_file_that_none_had_of_those_looked_at_is_an_error(tools, tmp_path, mo
     with pytest.raises(ConversionError) as error:
         tools.convert_to(source, tmp_path / "out", "parquet")
     assert str(error.value) == (
-        f"{tmp_path}/out: 1: has {late} beside it (want of json, as 2 of the samples have that "
-        "were looked at for the columns); convert to shards, which keep any file, or pass --extras "
-        "drop"
+        f"{tmp_path}/out: 1: has {late} beside it (want of json, which 2 samples of the data set "
+        "have); convert to shards, which keep any file, or pass --extras drop"
     )
     assert not (tmp_path / "out").exists()
     tools.convert_to(source, tmp_path / "shards", "shards")

@@ -172,7 +172,7 @@ def test_a_worker_that_an_earlier_run_has_left_can_change_nothing(tools, small, 
     old = distributed.begin(str(small), str(out), shard_bytes=3000)
     tools.convert(small, out, shard_bytes=4000)
     before = found(tools, out)
-    with pytest.raises(ConversionError, match=r"this conversion is over or was begun anew"):
+    with pytest.raises(ConversionError, match=r"so this job is over or was begun anew"):
         distributed.unit(old, 0)
     assert found(tools, out) == before
 

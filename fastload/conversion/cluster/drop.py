@@ -76,8 +76,8 @@ def joined(path: str) -> Iterator[Folder]:
 
 def gone(path: str, error: OSError) -> ConversionError:
     return ConversionError(
-        f"{path}: cannot be opened ({error.strerror or error}), so this conversion is over or was "
-        "begun anew; let all machines see that folder, and see whether another one writes there"
+        f"{path}: cannot be opened ({error.strerror or error}), so this job is over or was begun "
+        "anew; let all machines see that folder, and see whether another one writes there"
     )
 
 
