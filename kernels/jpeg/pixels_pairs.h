@@ -81,8 +81,10 @@ HWY_INLINE Pairs load_pairs(const int16_t* block, const int16_t* /*other*/, int 
 // The sums of plausible_block, but of one column each: if no two of them can be too much, that is
 // all there is to say. Where this says no, the specification's plausible_block decides.
 HWY_INLINE bool surely_plausible(const Pairs& values, const Pairs& quant) {
+  // A DC may be -32768, of which Abs is -32768; all other values are nearer to 0.
+  const V16 with_dc = hn::Max(values.p02, hn::SaturatedSub(hn::Zero(kD16), values.p02));
   V32 odd = hn::Zero(kD32);  // what NEON's multiply-add leaves in a second vector
-  V32 sums = add_products(hn::Abs(values.p02), quant.p02, hn::Zero(kD32), odd);
+  V32 sums = add_products(with_dc, quant.p02, hn::Zero(kD32), odd);
   sums = add_products(hn::Abs(values.p46), quant.p46, sums, odd);
   sums = add_products(hn::Abs(values.p13), quant.p13, sums, odd);
   sums = add_products(hn::Abs(values.p57), quant.p57, sums, odd);

@@ -118,6 +118,17 @@ def test_the_verdict_is_the_scalar_ones(target, size):
     assert len(set(verdicts)) == 2
 
 
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("size", [*SIZES, 8])
+@pytest.mark.parametrize("other", [0, 1, 63])
+@pytest.mark.parametrize("dc", [-32768, 32767])
+def test_no_dc_is_too_large_to_be_judged(target, size, other, dc):
+    """-32768 has no absolute value in 16 bits."""
+    block = np.zeros((2, 64), np.int16)
+    block[1, other], block[1, 0] = 3, dc
+    assert not idct_to(size, block, [1] * 64, target, 1, 1)[1]
+
+
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("largest", [1, 3, 20, 100, 255])
 def test_reduced_transforms_are_libjpegs(size, largest):
