@@ -26,6 +26,7 @@ from fastload.conversion.options import SHARD_BYTES, SHARD_LIMITS, Options
 from fastload.conversion.parts import Bad, NothingLeftError, Written
 from fastload.conversion.parts_writer import Job, Noted, fails, write_parts
 from fastload.conversion.preparing import identity, prepare, prepare_reader, refuse_nesting
+from fastload.conversion.readers.select import notes
 from fastload.conversion.target import Hold
 from fastload.conversion.workers import Advance
 from fastload.conversion.writers import Catalog
@@ -130,7 +131,8 @@ def _converted(
             committed.bytes, bad,
             seek_writer.total(part.sidecar for part in parts if len(part.samples)),
             transcoding.total((part.transcoding for part in parts), on=options.transcode),
-            sum(len(part.samples) for part in done.values()), committed.notes,
+            sum(len(part.samples) for part in done.values()),
+            (*committed.notes, *notes(job.reader)),
             spread=on.spread if on else None,
         )  # fmt: skip
         # As long as the journal is there: a kill leaves one of both
