@@ -156,7 +156,7 @@ def _keypoints(objects: Objects, size: Size) -> tuple[Any, Any]:
     from torchvision import tv_tensors
 
     count = len(objects.labels)
-    said = [one.get("keypoints") for one in objects.more] or [None] * count
+    said: list[Any] = [one.get("keypoints") for one in objects.more] or [None] * count
     for number, one in enumerate(said):
         if not are_keypoints(one):
             what = "no keypoints" if one is None else "keypoints that are none"
