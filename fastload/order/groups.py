@@ -113,8 +113,9 @@ class Groups:
     def _came(self, epoch: int) -> dict[int, Longs]:
         """Samples that come to groups from others: the last ones of those groups' own order."""
         came: dict[int, Longs] = {}
-        moves = self.moves
-        for group in () if moves is None else moves.order:
+        if (moves := self.moves) is None:
+            return came
+        for group in moves.order:
             to, total = int(moves.to[group]), int(moves.total[group])
             if to >= 0:
                 last = np.arange(total - int(moves.left[group]), total)
