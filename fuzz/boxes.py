@@ -113,8 +113,9 @@ def run_voc(folder: Path, data: bytes) -> None:
 def objects_seeds(_: Path) -> list[bytes]:
     outline = {"size": [40, 60], "counts": [2400]}
     box = {"bbox": [1, 2, 3.5, 4], "category": 5, "id": 1, "area": 3.5, "iscrowd": 0}
+    more = {**box, "keypoints": [1, 2.5, 2, 0, 0, 0], "segmentation": outline}
     said = {"image_id": 7, "height": 40, "width": 60, "bbox_format": "XYXY", "bbox_unit": "px"}
-    return [json.dumps({**said, "objects": [box, {**box, "segmentation": outline}]}).encode()]
+    return [json.dumps({**said, "objects": [box, more]}).encode()]
 
 
 def run_objects(_: Path, data: bytes) -> None:

@@ -1,4 +1,6 @@
-"""Detection presets of torchvision's references: images of COCO's sizes, with seven boxes each."""
+"""Detection presets of torchvision's references, and mixes of several images: images of COCO's
+sizes, with seven boxes each.
+"""
 
 import json
 from pathlib import Path
@@ -17,6 +19,7 @@ SIZES = ((640, 480), (640, 480), (640, 480), (640, 427), (640, 427), (480, 640),
          (640, 640), (640, 360), (500, 375))  # fmt: skip
 QUALITY = 92  # about 150 kB for 640x480 px of a photograph, as train2017 has
 BOXES, CATEGORIES = 7, 80  # of an image; in all
+CORNERS = 24  # of an outline, about as many as COCO's have
 
 
 def check(_: Settings) -> None:
@@ -57,12 +60,23 @@ def boxes(image: int, width: int, height: int) -> list[dict[str, Any]]:
             "id": image * BOXES + number, "image_id": image, "iscrowd": 0,
             "category_id": int(rng.integers(1, CATEGORIES + 1)),
             "bbox": [float(left), float(top), float(wide), float(high)],
-            "area": float(wide * high), "segmentation": [],
+            "area": float(wide * high),
+            "segmentation": [ellipse(left + wide / 2, top + high / 2, wide / 2, high / 2)],
         })  # fmt: skip
     return out
 
 
+def ellipse(x: float, y: float, across: float, down: float) -> list[float]:
+    """A polygon around a center, with the radii `across` and `down`, px: x and y of each corner."""
+    angles = np.linspace(0, 2 * np.pi, CORNERS, endpoint=False)
+    corners = np.stack([x + across * np.cos(angles), y + down * np.sin(angles)], axis=1)
+    out: list[float] = corners.round(2).ravel().tolist()
+    return out
+
+
+PRESETS = ("hflip", "multiscale", "lsj", "ssd", "ssdlite")
+MIXES = ("mosaic", "mixup", "copypaste")
 KIND = Kind(
-    "detection", "COCO's", ("hflip", "multiscale", "lsj", "ssd", "ssdlite"), Path("images"), write,
-    check, {"batch_size": 4, "output": "float32"},
+    "detection", "COCO's", (*PRESETS, *MIXES), Path("images"), write, check,
+    {"batch_size": 4, "output": "float32"},
 )  # fmt: skip

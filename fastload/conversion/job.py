@@ -26,9 +26,10 @@ from fastload.conversion.options import SHARD_BYTES, SHARD_LIMITS, Options
 from fastload.conversion.parts import Bad, NothingLeftError, Written
 from fastload.conversion.parts_writer import Job, Noted, fails, write_parts
 from fastload.conversion.preparing import identity, prepare, prepare_reader, refuse_nesting
+from fastload.conversion.readers.select import notes
 from fastload.conversion.target import Hold
 from fastload.conversion.workers import Advance
-from fastload.conversion.writers import Catalog
+from fastload.conversion.writers import Catalog, Committed
 from fastload.errors import ConversionError, grouped
 from fastload.spec import Json
 from fastload.system.machine import usable_cores
@@ -125,17 +126,33 @@ def _converted(
             committed = writer.commit(
                 parts, catalog, lambda pairs: journal.append({"commit": pairs})
             )
-        summary = ConversionSummary(
-            sum(len(part.samples) for part in parts), len(job.reader.classes), committed.files,
-            committed.bytes, bad,
-            seek_writer.total(part.sidecar for part in parts if len(part.samples)),
-            transcoding.total((part.transcoding for part in parts), on=options.transcode),
-            sum(len(part.samples) for part in done.values()), committed.notes,
-            spread=on.spread if on else None,
-        )  # fmt: skip
+        summary = _summary(job, parts, done, bad, committed, on)
         # As long as the journal is there: a kill leaves one of both
         finished.note(place(job), identity(job), {name: getattr(summary, name) for name in KEPT})
     return summary
+
+
+def _summary(
+    job: Job,
+    parts: Sequence[Written],
+    done: dict[int, Written],
+    bad: tuple[Bad, ...],
+    committed: Committed,
+    on: On | None,
+) -> ConversionSummary:
+    """done: the parts that an earlier run had written."""
+    return ConversionSummary(
+        sum(len(part.samples) for part in parts),
+        len(job.reader.classes),
+        committed.files,
+        committed.bytes,
+        bad,
+        seek_writer.total(part.sidecar for part in parts if len(part.samples)),
+        transcoding.total((part.transcoding for part in parts), on=job.options.transcode),
+        sum(len(part.samples) for part in done.values()),
+        (*committed.notes, *notes(job.reader)),
+        spread=on.spread if on else None,
+    )
 
 
 def already(said: Json, *, on: bool) -> ConversionSummary:

@@ -20,6 +20,7 @@ OBJECT = {
     "id": "int64",
     "area": "float64",
     "iscrowd": "int64",
+    "keypoints": "float64",
     record.OUTLINE: "string",
 }
 PLAIN = {"height": "int64", "width": "int64", "bbox_format": "string", "bbox_unit": "string"}
@@ -51,11 +52,12 @@ def fields(pa: ModuleType, identity: str) -> list[tuple[str, Any, Json]]:
         return pa.string() if name == TEXT else getattr(pa, name)()
 
     one = pa.struct([
-        (name, pa.list_(kind(of)) if name == "bbox" else kind(of)) for name, of in OBJECT.items()
+        (name, pa.list_(kind(of)) if name in record.LISTS else kind(of))
+        for name, of in OBJECT.items()
     ])  # fmt: skip
     # Lists as Python's, which every version of `datasets` reads as a list of structs
     feature: Any = [{
-        name: [_value(of)] if name == "bbox" else _value(of) for name, of in OBJECT.items()
+        name: [_value(of)] if name in record.LISTS else _value(of) for name, of in OBJECT.items()
     }]  # fmt: skip
     plain = {"image_id": identity, **PLAIN}
     return [

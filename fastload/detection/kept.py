@@ -11,7 +11,7 @@ import torch
 
 from fastload.detection import record
 from fastload.detection.data import Detection, Transforms
-from fastload.detection.objects import AVAILABLE, KEYS, Objects, checked_keys
+from fastload.detection.objects import KEYS, WITH_POINTS, Objects, checked_keys
 from fastload.errors import SampleError
 from fastload.files import formats
 from fastload.remote.urls import is_url
@@ -31,8 +31,8 @@ def kept(
     Args:
         path: Converted shards, WebDataset tars (a folder, one, a pattern), or Parquet files.
         transforms: A function of an image and its target, such as torchvision's v2.Compose.
-        keys: What a target has: of "image_id", "boxes", "labels" and "masks". Masks need
-            pycocotools, and outlines.
+        keys: What a target has: of "image_id", "boxes", "labels", "masks" and "keypoints" (with
+            "visible"). Masks need pycocotools, and outlines.
         first_label: Is added to each label. torchvision's models take 0 for the background, and
             want 1 here where classes are counted from 0, as YOLO's are.
 
@@ -53,7 +53,7 @@ def kept(
         ([[30.0, 30.0, 90.0, 60.0]], [2])
     """
     where = os.fspath(path)
-    wanted = checked_keys(where, keys, AVAILABLE)
+    wanted = checked_keys(where, keys, WITH_POINTS)
     table = _is_table(where)
     source = open_source(where, target=record.COLUMNS if table else (record.NAME,))
     find = Kept(source, first_label)

@@ -10,14 +10,17 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from fastload.detection.data import Detection, Transforms, of_files
-from fastload.detection.objects import AVAILABLE, FARTHEST, KEYS, Table, checked_keys, starts
+from fastload.detection.objects import FARTHEST, KEYS, WITH_POINTS, Table, checked_keys, starts
 from fastload.errors import SourceError
 from fastload.files.names import SHOWN, Inner, NameRefusedError
 from fastload.spec import Floats, Longs
 from fastload.system import limits
 
 MOST_ID = 1 << 62
-MORE = ("id", "area", "iscrowd")  # of an annotation, for conversions
+MORE = ("id", "area", "iscrowd", "keypoints")  # of an annotation, for conversions
+# What is kept of an annotation, and what follows from that
+KNOWN = {*MORE, "image_id", "category_id", "bbox", "segmentation", "num_keypoints"}
+MOST_LOST = 8  # names in a note
 Rows = list[dict[str, Any]]
 
 
@@ -36,8 +39,8 @@ def lvis(
         root: The folder with the images, for LVIS with train2017 and val2017.
         annotations: The JSON file.
         transforms: A function of an image and its target, such as torchvision's v2.Compose.
-        keys: What a target has: of "image_id", "boxes", "labels" (category_id) and "masks".
-            Masks need pycocotools.
+        keys: What a target has: of "image_id", "boxes", "labels" (category_id), "masks" and
+            "keypoints" (KeyPoints; with "visible", int64 [N, K]). Masks need pycocotools.
 
     Returns:
         A data set of (image, target), by rising image id, as torchvision's CocoDetection.
@@ -54,7 +57,7 @@ def lvis(
         (7, [[10.0, 20.0, 40.0, 60.0]], [3])
     """
     root, path = os.fspath(root), os.fspath(annotations)
-    wanted = checked_keys(path, keys, AVAILABLE)
+    wanted = checked_keys(path, keys, WITH_POINTS)
     return opened(root, path, transforms, wanted, whole=False)
 
 
@@ -71,8 +74,8 @@ def opened(
     rows = _rows(path, said, "annotations", "image_id")
     kinds = _rows(path, said, "categories") if said.get("categories") else []
     find = _table(path, ids, rows, outlines=whole or "masks" in wanted)
-    if whole:
-        find = replace(find, more=_more(rows, kinds))
+    if whole or "keypoints" in wanted:
+        find = replace(find, more=_more(rows, kinds), lost=_lost(rows))
     named = sorted(((kind["id"], str(kind.get("name"))) for kind in kinds), key=lambda one: one[0])
     return Detection(
         of_files(root, paths), find, transforms=transforms, keys=wanted,
@@ -156,6 +159,12 @@ def _more(rows: Rows, kinds: Rows) -> tuple[dict[str, Any], ...]:
         {**names.get(row["category_id"], {}), **{name: row[name] for name in MORE if name in row}}
         for row in in_order
     )
+
+
+def _lost(rows: Rows) -> tuple[str, ...]:
+    """The names of what a conversion does not keep of annotations; at most as many as are shown."""
+    names = {str(name)[:SHOWN] for row in rows for name in row.keys() - KNOWN}
+    return tuple(sorted(names)[:MOST_LOST])
 
 
 def _boxes(path: str, rows: Rows) -> Floats:

@@ -16,7 +16,9 @@ Size = tuple[int, int]  # height and width, px
 Target = dict[str, Any]
 KEYS = ("image_id", "boxes", "labels")
 AVAILABLE = (*KEYS, "masks")
+WITH_POINTS = (*AVAILABLE, "keypoints")
 FARTHEST = 1e6  # px; no image is as large, and float32 still has 1/16 px there
+KEYPOINTS_WANTED = f"x, y and visibility of each, up to {FARTHEST:g}"
 BEYOND = 0.01  # a share may lie so far outside 0..1: tools round
 
 
@@ -31,8 +33,8 @@ class Objects:
         format: Of the boxes, as torchvision has it: "XYXY", "XYWH" or "CXCYWH".
         shares: Boxes and polygons are shares of width and height; else px.
         outlines: Of each object COCO's polygons, lists of x and y, or an RLE; None: there are none.
-        more: Of each object what else its file says: "name" of the class, "id", "area", "iscrowd";
-            empty: nothing.
+        more: Of each object what else its file says: "name" of the class, "id", "area", "iscrowd",
+            "keypoints" (COCO's: x, y and visibility of each); empty: nothing.
         size: Of the image that they were written for, height and width, px; None: nobody says.
     """
 
@@ -54,6 +56,7 @@ class Table:
         ids: Of each image.
         first: int64 [images + 1], where the objects of each begin.
         boxes, labels, format, shares, outlines, more: Of all objects, as of `Objects`.
+        lost: What else their file says of some object, by name.
     """
 
     ids: tuple[int | str, ...]
@@ -64,6 +67,7 @@ class Table:
     shares: bool = False
     outlines: tuple[Any, ...] | None = None
     more: tuple[Mapping[str, Any], ...] = ()
+    lost: tuple[str, ...] = ()
 
     def __call__(self, number: int) -> Objects:
         part = slice(int(self.first[number]), int(self.first[number + 1]))
@@ -95,7 +99,8 @@ def checked_keys(where: str, keys: Collection[str], available: tuple[str, ...]) 
 
 def target(objects: Objects, size: Size, keys: Collection[str]) -> Target:
     """Of an image of this size, px: "image_id", "boxes" float32 [N, 4] (BoundingBoxes, XYXY),
-    "labels" int64 [N], "masks" uint8 [N, H, W] (Mask), of these what `keys` has.
+    "labels" int64 [N], "masks" uint8 [N, H, W] (Mask), "keypoints" float32 [N, K, 2] (KeyPoints)
+    and with them "visible" int64 [N, K]; of these what `keys` has.
 
     Raises ValueError for objects of an image of another size and for masks that no image has, and
     ImportError without pycocotools.
@@ -114,6 +119,8 @@ def target(objects: Objects, size: Size, keys: Collection[str]) -> Target:
         out["masks"] = _masks(objects, size)
     if "labels" in keys:
         out["labels"] = torch.from_numpy(np.array(objects.labels, np.int64))
+    if "keypoints" in keys:
+        out["keypoints"], out["visible"] = _keypoints(objects, size)
     return out
 
 
@@ -132,6 +139,36 @@ def _boxes(objects: Objects, size: Size) -> Any:
     )
     xyxy = tv_tensors.BoundingBoxFormat.XYXY
     return functional.convert_bounding_box_format(as_they_are, new_format=xyxy)
+
+
+def are_keypoints(value: object) -> bool:
+    """Whether it is a list of three numbers for each keypoint, as COCO has them."""
+    return (
+        isinstance(value, list)
+        and len(value) % 3 == 0
+        and all(type(one) in (int, float) and -FARTHEST <= one <= FARTHEST for one in value)
+    )
+
+
+def _keypoints(objects: Objects, size: Size) -> tuple[Any, Any]:
+    """Their places, and whether each is seen (2), hidden (1) or not labelled (0)."""
+    import torch
+    from torchvision import tv_tensors
+
+    count = len(objects.labels)
+    said: list[Any] = [one.get("keypoints") for one in objects.more] or [None] * count
+    for number, one in enumerate(said):
+        if not are_keypoints(one):
+            what = "no keypoints" if one is None else "keypoints that are none"
+            raise ValueError(f"object {number} has {what} (want {KEYPOINTS_WANTED})")
+    if len(each := {len(one) for one in said}) > 1:
+        raise ValueError(
+            f"its objects have {min(each) // 3} to {max(each) // 3} keypoints (want as many each)"
+        )
+    values = np.array(said, np.float64).reshape(count, each.pop() // 3 if each else 0, 3)
+    places = torch.from_numpy(values[..., :2].astype(np.float32))
+    visible = torch.from_numpy(values[..., 2].astype(np.int64))
+    return tv_tensors.KeyPoints(places, canvas_size=size), visible
 
 
 def _masks(objects: Objects, size: Size) -> Any:

@@ -9,7 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from fastload.detection.objects import BEYOND, FARTHEST, Objects, Size
+from fastload.detection.objects import (
+    BEYOND,
+    FARTHEST,
+    KEYPOINTS_WANTED,
+    Objects,
+    Size,
+    are_keypoints,
+)
 from fastload.system import limits
 
 NAME = "detection.json"
@@ -52,7 +59,9 @@ def dumped(said: Said) -> bytes:
 def _plain(one: Said) -> Said:
     """What is kept of an object, always in one order and of one type."""
     known = {name: one[name] for name in ORDER if one.get(name) is not None}
-    known["bbox"] = list(map(float, known["bbox"]))
+    for name in LISTS:
+        if name in known:
+            known[name] = list(map(float, known[name]))
     if "area" in known:
         known["area"] = float(known["area"])
     return known
@@ -221,8 +230,10 @@ CHECKS = {
     "id": (_is_id, "a number from 0 up"),
     "area": (_is_number, "a number"),
     "iscrowd": (_is_flag, "0 or 1"),
+    "keypoints": (are_keypoints, KEYPOINTS_WANTED),
 }
-MORE = ("name", "id", "area", "iscrowd")  # that an object need not have
+MORE = ("name", "id", "area", "iscrowd", "keypoints")  # that an object need not have
+LISTS = ("bbox", "keypoints")  # of numbers
 ORDER = ("bbox", "category", *MORE, OUTLINE)
 
 

@@ -15,6 +15,7 @@ COUNT = 4
 TO = ("shards", "webdataset", "parquet")
 BOXES = ("image_id", "boxes", "labels")
 MASKS = (*BOXES, "masks")
+POINTS = (*MASKS, "keypoints")
 
 
 class Made(NamedTuple):
@@ -30,6 +31,14 @@ def coco(root: Path, count: int = COUNT) -> Made:
     files.write_coco(root, count)
     places = root / "images", root / "instances.json"
     return Made(places[0], f"coco:{places[1]}", lambda **how: detection.lvis(*places, **how), MASKS)
+
+
+def poses(root: Path, count: int = COUNT) -> Made:
+    files.write_poses(root, count)
+    places = root / "images", root / "keypoints.json"
+    return Made(
+        places[0], f"coco:{places[1]}", lambda **how: detection.lvis(*places, **how), POINTS
+    )
 
 
 def lvis(root: Path, count: int = COUNT) -> Made:
@@ -56,7 +65,7 @@ def yolo(root: Path, count: int = COUNT) -> Made:
     return Made(root, "yolo", lambda **how: detection.yolo(root, **how), MASKS)
 
 
-READERS = (coco, lvis, open_images, voc, yolo)
+READERS = (coco, poses, lvis, open_images, voc, yolo)
 
 
 def convert(source: object, target: object, to: str = "shards", **how: Any) -> Any:

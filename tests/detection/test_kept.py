@@ -93,7 +93,7 @@ def test_the_columns_of_parquet_are_as_documented(tmp_path):
         "image_id": "int64", "height": "int64", "width": "int64", "bbox_format": "string",
         "bbox_unit": "string", "objects": "list<element: struct<bbox: list<element: double>, "
         "category: int64, name: string, id: int64, area: double, iscrowd: int64, "
-        "segmentation: string>>",
+        "keypoints: list<element: double>, segmentation: string>>",
     }  # fmt: skip
     rows = table.to_pylist()
     assert rows[1] == {
@@ -147,19 +147,23 @@ def test_labels_can_begin_later(tmp_path):
 
 numbers = st.floats(-1e6, 1e6, width=64)
 sides = st.integers(1, 1 << 20)
+points = st.none() | st.integers(0, 3).flatmap(
+    lambda count: st.lists(numbers, min_size=3 * count, max_size=3 * count)
+)
 outlines = st.none() | st.lists(st.lists(numbers, max_size=8), max_size=2)
 
 
 @given(
     st.integers(0, 1 << 40) | st.text(max_size=9), st.tuples(sides, sides),
-    st.lists(st.tuples(numbers, numbers, numbers, numbers, outlines), max_size=4),
+    st.lists(st.tuples(numbers, numbers, numbers, numbers, points, outlines), max_size=4),
 )  # fmt: skip
 @settings(max_examples=25, deadline=None)
 def test_any_objects_come_back_to_the_bit(identity, size, rows):
-    boxes = np.array([[x, y, abs(w), abs(h)] for x, y, w, h, _ in rows]).reshape(-1, 4)
+    boxes = np.array([[x, y, abs(w), abs(h)] for x, y, w, h, _, _ in rows]).reshape(-1, 4)
     labels = np.arange(len(rows))
     kept_outlines = tuple(row[-1] for row in rows)
-    given_ = Objects(identity, boxes, labels, "XYWH", outlines=kept_outlines)
+    more = tuple({} if one[-2] is None else {"keypoints": one[-2]} for one in rows)
+    given_ = Objects(identity, boxes, labels, "XYWH", outlines=kept_outlines, more=more)
     said = record.parsed(record.text(given_, size))
     found = record.objects_of(said)
     assert (found.image_id, found.size, found.format, found.shares) == (
@@ -167,6 +171,7 @@ def test_any_objects_come_back_to_the_bit(identity, size, rows):
     )  # fmt: skip
     assert found.boxes.tobytes() == boxes.tobytes()
     assert (found.labels.tolist(), found.outlines) == (labels.tolist(), kept_outlines)
+    assert found.more == more
     row = record.row_of(said)
     assert record.dumped(record.of_row(row)) == record.text(given_, size)
 

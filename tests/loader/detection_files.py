@@ -87,6 +87,19 @@ def write_coco(root: Path, count=8):
     (root / "instances.json").write_text(json.dumps(known))
 
 
+def write_poses(root: Path, count=8, points=3):
+    """As write_coco, with keypoints.json, whose objects have so many keypoints."""
+    write_coco(root, count)
+    known, rng = json.loads((root / "instances.json").read_text()), np.random.default_rng(count)
+    for one in known["annotations"]:
+        left, top, width, height = one["bbox"]
+        places = rng.uniform(0, 1, (points, 2)).round(2) * (width, height) + (left, top)
+        seen = rng.integers(0, 3, points)
+        one["keypoints"] = np.column_stack([places, seen]).ravel().tolist()
+        one["num_keypoints"] = int((seen > 0).sum())
+    (root / "keypoints.json").write_text(json.dumps(known))
+
+
 def write_yolo(root: Path, count=8):
     """images/train and labels/train with boxes, and data.yaml; the last image has no file."""
     write_images(root / "images" / "train", count)

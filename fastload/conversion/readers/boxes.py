@@ -99,6 +99,12 @@ class BoxesReader(OfSource):
         """No image has a class: its objects have."""
         return labelling.none(0)[1]
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is not kept of the annotations."""
+        lost = self.data.find.lost if isinstance(self.data.find, Table) else ()
+        return (f"annotations have more, which is not kept: {', '.join(lost)}",) if lost else ()
+
     @cached_property
     def beside(self) -> Longs:
         return _expected(self.data)
@@ -185,6 +191,8 @@ def _expected(data: Detection) -> Longs:
         each = np.full(int(first[-1]), EACH, np.int64)
         for number, outline in enumerate(found.outlines or ()):
             each[number] += NUMBER * _numbers(outline)
+        for number, more in enumerate(found.more):
+            each[number] += NUMBER * _numbers([more.get("keypoints")])
         ends = np.concatenate([[0], np.cumsum(each)])
         out: Longs = BASE + ends[first[1:]] - ends[first[:-1]]
         return out

@@ -42,6 +42,14 @@ class Selected(Listing):
         return self.whole.extras(int(self.rows[sample]))
 
 
+def notes(reader: Reader) -> tuple[str, ...]:
+    """What a user should know of what a reader does not give."""
+    while isinstance(reader, Selected):
+        reader = reader.whole
+    found: tuple[str, ...] = getattr(reader, "notes", ())
+    return found
+
+
 def rows(reader: Reader, chosen: Longs) -> Selected:
     """The samples `chosen`, in that order."""
     keys = [reader.keys[row] for row in chosen.tolist()]

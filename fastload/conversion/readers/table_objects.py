@@ -37,12 +37,18 @@ def _is_list(kind: Any) -> bool:
         return False
     one = kind.value_type
     inner = {one.field(at).name: one.field(at).type for at in range(one.num_fields)}
-    box = inner.pop("bbox", None)
-    return (
-        box is not None
-        and pa.types.is_list(box)
-        and (pa.types.is_floating(box.value_type) or pa.types.is_integer(box.value_type))
-        and all(map(_is_plain, inner.values()))
+    if "bbox" not in inner:
+        return False
+    lists = [inner.pop(name) for name in record.LISTS if name in inner]
+    return all(map(_is_numbers, lists)) and all(map(_is_plain, inner.values()))
+
+
+def _is_numbers(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(
+        types.is_list(kind)
+        and (types.is_floating(kind.value_type) or types.is_integer(kind.value_type))
     )
 
 
