@@ -46,7 +46,8 @@ def parts(
     some may be there twice; nothing: that of `files`. anew: those that are read whatever is known.
     """
     known, order = span_index.recall(index), list(paths or files)
-    pool = ThreadPoolExecutor(threads, "fastload-look") if threads > 1 else None
+    many = min(threads, len(order)) > 1  # starting a thread takes longer than reading a small file
+    pool = ThreadPoolExecutor(threads, "fastload-look") if many else None
     try:
         stamps = _stamps(order, pool)
         wanted = [(os.path.abspath(path), files[path]) for path in order]
