@@ -56,6 +56,7 @@ def parts(
             fitting = _fitting(known, wanted, stamps)
             fitting = [None if p in anew else at for p, at in zip(order, fitting, strict=True)]
             if None not in fitting and known.paths == [path for path, _ in wanted]:
+                known.look()  # what is damaged can be made anew now, and not in a running epoch
                 return known.settled()
         some = [number for number in fitting if number is not None]
         look = _Look(where, Keeping(index, known, some), files, read)
