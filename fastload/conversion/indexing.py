@@ -39,7 +39,7 @@ from fastload.conversion.workers import Advance, Stop
 from fastload.errors import ConversionError, SourceError
 from fastload.files import cache, formats
 from fastload.files.below import Folder, opened
-from fastload.sources import FileSource, beton, open_source, seek, seek_known
+from fastload.sources import FileSource, beton, kept_rows, open_source, seek, seek_known
 from fastload.sources.arrow import import_arrow
 from fastload.sources.beton import BetonSource
 from fastload.sources.mapped import SpanSource
@@ -68,6 +68,11 @@ class IndexingSummary:
 def prepare(where: str) -> Readable:
     """What is to be indexed. Raises SourceError, ConversionError."""
     import_arrow(where, ConversionError, "a seek index needs")
+    # All rows are read here: those that opening a large data set has not looked at, too
+    return kept_rows.repaired(lambda: _prepared(where))
+
+
+def _prepared(where: str) -> Readable:
     source = open_source(local_only(where))
     if isinstance(source, ShardSource):
         return ShardsReader(source, (), source.index.columns["size"].all())

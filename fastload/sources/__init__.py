@@ -11,6 +11,7 @@ from fastload.files.patterns import is_pattern
 from fastload.remote.urls import is_url, local, of_path
 from fastload.sources.arrays import ArraySource
 from fastload.sources.base import FileSource, Location, Seek, Source, raw_pixels, read
+from fastload.sources.kept_rows import repaired
 from fastload.sources.views import Concat, Subset
 
 if TYPE_CHECKING:
@@ -144,7 +145,14 @@ def _no_source(file: str) -> SourceError:
 def load(
     name: str, where: str, fields: tuple[str, str] | None = None, target: Sequence[str] = ()
 ) -> Source:
-    """The data set at `where`, which is of the format `name`. Raises SourceError."""
+    """The data set at `where`, which is of the format `name`. Raises SourceError.
+
+    What is kept of it and is damaged is made anew.
+    """
+    return repaired(lambda: _loaded(name, where, fields, target))
+
+
+def _loaded(name: str, where: str, fields: tuple[str, str] | None, target: Sequence[str]) -> Source:
     opener = SOURCES.function(name, "load")
     source: Source = opener(where, fields) if SOURCES[name].fields else opener(where)
     if not target:

@@ -46,7 +46,8 @@ def parts(
     some may be there twice; nothing: that of `files`. anew: those that are read whatever is known.
     """
     known, order = span_index.recall(index), list(paths or files)
-    pool = ThreadPoolExecutor(threads, "fastload-look") if threads > 1 else None
+    many = min(threads, len(order)) > 1  # starting a thread takes longer than reading a small file
+    pool = ThreadPoolExecutor(threads, "fastload-look") if many else None
     try:
         stamps = _stamps(order, pool)
         wanted = [(os.path.abspath(path), files[path]) for path in order]
@@ -55,6 +56,7 @@ def parts(
             fitting = _fitting(known, wanted, stamps)
             fitting = [None if p in anew else at for p, at in zip(order, fitting, strict=True)]
             if None not in fitting and known.paths == [path for path, _ in wanted]:
+                known.look()  # what is damaged can be made anew now, and not in a running epoch
                 return known.settled()
         some = [number for number in fitting if number is not None]
         look = _Look(where, Keeping(index, known, some), files, read)

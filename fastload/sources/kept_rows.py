@@ -19,6 +19,10 @@ from fastload.sources.row_writer import Writer
 from fastload.spec import Json
 
 
+class DamagedRowsError(SourceError):
+    """Such a file is damaged. It was removed, so opening the data set makes it anew."""
+
+
 class KeptRows(Rows):
     """Such an open file.
 
@@ -44,13 +48,22 @@ class KeptRows(Rows):
     def damaged(self, at: int, what: str) -> SourceError:
         if self.kept:
             cache.forget(self.where, self.file)
-        return SourceError(
+        return DamagedRowsError(
             f"{self.where}: is damaged ({what}, at byte {at}), and was removed; open the data set "
             "again, which makes it anew"
         )
 
 
 Kept = TypeVar("Kept", bound=KeptRows)
+Result = TypeVar("Result")
+
+
+def repaired(make: Callable[[], Result]) -> Result:
+    """What `make` gives. Once more, where it came upon a damaged file: that was removed then."""
+    try:
+        return make()
+    except DamagedRowsError:
+        return make()
 
 
 def recall(kind: type[Kept], file: str) -> Kept | None:

@@ -1,37 +1,46 @@
 """LMDB databases of encoded images, read where they lie, without that library.
 
 Large values lie in one piece in the file, so an image is a span of it (lmdb_tree.py). What the keys
-mean, nothing in the file tells; some ways are clear (lmdb_keys.py), and others are refused.
+mean, nothing in the file tells; some ways are clear (lmdb_keys.py), and others are refused. What
+was found is kept in the user's cache (first_look.py).
 
 The file is not locked: nobody is to write to it meanwhile. Nothing is unpickled.
 """
 
+import json
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import IO
 
 import numpy as np
 
 from fastload.errors import SourceError
 from fastload.files.names import check_keys, whole_problem
-from fastload.sources import fields, lmdb_keys, span_files
+from fastload.sources import fields, first_look, lmdb_keys, span_files, span_index
 from fastload.sources import labels as labelling
+from fastload.sources.columns import bounds
 from fastload.sources.fields import Field
 from fastload.sources.lmdb_keys import REMEDY, Found, unlabelled
 from fastload.sources.lmdb_keys import text as text_of
 from fastload.sources.lmdb_tree import Entry
 from fastload.sources.mapped import SpanSource
 from fastload.sources.signatures import check_image
+from fastload.sources.span_index import Part, Spans
 from fastload.spec import Longs
+from fastload.system import limits
 
 FILE = "data.mdb"
 LONGEST_LABEL = 1 << 12  # bytes
+NAMES = limits.METADATA // 2  # bytes of the names of all classes, in an index that has more
 
 
 def load(where: str) -> SpanSource:
     """The database in a file, or in a folder's data.mdb. Raises SourceError."""
     path = os.path.join(where, FILE) if os.path.isdir(where) else where
-    return span_files.opened(path, lambda file: _source(where, path, file))
+    index = span_index.path_of("lmdb", where)
+    found = first_look.parts(where, index, {path: ""}, _part)
+    return span_files.joined(where, (path,), found, _classes(found))
 
 
 def with_fields(source: SpanSource, names: Sequence[str]) -> SpanSource:
@@ -69,8 +78,22 @@ def _field(
     return Field(name, fields.of_suffix(name), offset, size)
 
 
-def _source(where: str, path: str, file: int) -> SpanSource:
-    """Raises SourceError and OSError."""
+def _classes(spans: Spans) -> tuple[str, ...]:
+    """As the index has them. Raises SourceError where it says what cannot be."""
+    try:
+        classes = json.loads(spans.said[0])
+    except (ValueError, RecursionError):
+        classes = None
+    good = type(classes) is list and all(type(name) is str for name in classes)
+    low, high = bounds(spans.column("label"))
+    if not good or low < 0 or high >= len(classes):
+        raise spans.damaged(0, "labels without classes")
+    return tuple(classes)
+
+
+def _part(path: str, opened: IO[bytes], _: int) -> Part:
+    """Where the images lie, and their labels; it says the classes. Raises SourceError, OSError."""
+    file = opened.fileno()
     found = lmdb_keys.found(path, file)
     keys, layout = lmdb_keys.images(path, found)
     images = [found[key] for key in keys]
@@ -88,8 +111,11 @@ def _source(where: str, path: str, file: int) -> SpanSource:
         labels, classes = labelling.none(len(images))
     else:
         labels, classes = _folders(path, images)
+    said = json.dumps(classes)
+    if wrong := limits.too_many(len(said), NAMES):
+        raise SourceError(f"{path}: names of classes are too long ({wrong}); write numbers")
     offset, size = (np.array([entry[part] for entry in images], np.int64) for part in (1, 2))
-    return SpanSource(where, (path,), np.zeros_like(offset), offset, size, labels, classes)
+    return Part(offset, size, labels, said=said)
 
 
 def _folders(path: str, images: list[Entry]) -> tuple[Longs, tuple[str, ...]]:

@@ -64,10 +64,12 @@ def load(where: str, fields: tuple[str, str] | None = None) -> PackedSource:
 def _check_first(source: PackedSource, chosen: Chosen) -> None:
     """Raises SourceError."""
     where = f"{source.paths[int(source.file[0])]}: column {chosen.image}"
-    size = min(LONGEST, int(source.size[0]))
+    size, spans = min(LONGEST, int(source.size[0])), source.spans
     try:
         head = source.files.read(int(source.file[0]), int(source.offset[0]), size)
     except OSError as error:
+        if spans is not None and spans.kept and spans.where in str(error):
+            raise spans.damaged(0, "it changed while it was read") from error
         raise SourceError(f"{where}: cannot be read ({error}); restore it") from error
     check_head(where, head, ASK)
 

@@ -121,6 +121,11 @@ class Rows:
         self._refuse_others(samples)
         return [self._few[number][samples].astype(np.int64) for number in numbers]
 
+    def look(self) -> None:
+        """Read all rows now, where they will be kept in memory. Raises SourceError for damage."""
+        if 0 < len(self) <= FEW:
+            _ = self._few
+
     @cached_property
     def _few(self) -> list[NDArray[Any]]:
         """All rows, each column in the narrowest type that it fits."""

@@ -100,6 +100,7 @@ def opened(where: str, name: str = INDEX) -> Opened:
     if stamp.size >= SMALL:
         known = kept_rows.recall(ShardRows, kept)
         if known is not None and fits(path, stamp, known.stamp, known.index_checksum):
+            known.look()  # what is damaged can be made anew now, and not in a running epoch
             return Opened(known, None)
         pa = arrow.import_arrow(where)
         try:

@@ -19,6 +19,11 @@ struct FileError : std::runtime_error {
   std::string path, why;
 };
 
+// The index that says where a sample lies in its file is at fault, and that file is not.
+struct IndexError : FileError {
+  using FileError::FileError;
+};
+
 // The caller gave something that cannot work; becomes ValueError. The parts become one line,
 // "where: what (got …, want …)", which is how every error of fastload reads.
 [[noreturn]] inline void refuse(const std::string& where, const std::string& what,

@@ -19,6 +19,13 @@ namespace fl {
 void fail(Sample& sample) noexcept {
   try {
     throw;
+  } catch (const IndexError& error) {
+    try {
+      sample.end(kFailed, std::string("cannot be found (") + error.what() + ")",
+          error.code == 0 ? EIO : error.code);
+    } catch (const std::bad_alloc&) {
+      out_of_memory(sample);
+    }
   } catch (const FileError& error) {
     try {
       // Whoever asks knows the path.

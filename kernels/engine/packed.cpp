@@ -74,13 +74,13 @@ PackedIndex::PackedIndex(std::string where, int file, std::vector<Part> parts)
              std::to_string(parts_[n].rows) + " rows at byte " + std::to_string(parts_[n].at),
              "those of a part");
   file_ = os::duplicate(file);
-  if (file_ < 0) fail(errno, std::strerror(errno));
+  if (file_ < 0) throw FileError(errno, where_, std::strerror(errno));
 }
 
 PackedIndex::~PackedIndex() { os::close(file_); }
 
 void PackedIndex::fail(int code, const std::string& why) const {
-  throw FileError(code, where_, why);
+  throw IndexError(code, where_, why + "; fastload index makes it anew");
 }
 
 bool PackedIndex::find(int64_t part, int64_t offset, Packed& out) const {
@@ -94,7 +94,7 @@ bool PackedIndex::find(int64_t part, int64_t offset, Packed& out) const {
   for (int64_t done = 0; done < size;) {
     const int64_t got = os::read_at(file_, block + done, size - done, at + done);
     if (got < 0) fail(errno, std::strerror(errno));
-    if (got == 0) fail(0, "was cut off at byte " + std::to_string(at + done));
+    if (got == 0) fail(0, "is damaged (cut off, at byte " + std::to_string(at + done) + ")");
     done += got;
   }
   uint64_t checksum = 0;

@@ -47,7 +47,7 @@ class PackedIndex {
 
   int64_t parts() const { return static_cast<int64_t>(parts_.size()); }
   // That which an offset of a part is of. False: there is none, or it is not packed. Throws
-  // FileError where the index cannot be read, or is damaged.
+  // IndexError where the index cannot be read, or is damaged.
   bool find(int64_t part, int64_t offset, Packed& out) const;
 
  private:

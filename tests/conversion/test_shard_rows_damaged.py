@@ -84,15 +84,18 @@ def test_other_columns_and_versions(tools, tmp_path):
 
 
 def test_damaged_rows_are_removed_and_made_again(folder, by):
+    """At open; of many rows, where they are used."""
     source = open_source(folder)
     kept = span_index.path_of("shards", str(folder))
     with open(kept, "r+b") as file:
         file.seek(200)  # in the first block
         file.write(b"\0\1\2\3")
     source = open_source(folder)
-    with pytest.raises(SourceError, match=r"is damaged .*, and was removed; open the data set aga"):
-        source.locate(np.arange(3))
-    assert len(open_source(folder).locate(np.arange(3)).size) == 3
+    if by == "by blocks":
+        with pytest.raises(SourceError, match=r"is damaged .*, and was removed; open the data"):
+            source.locate(np.arange(3))
+        source = open_source(folder)
+    assert len(source.locate(np.arange(3)).size) == 3
 
 
 def test_tables_that_say_otherwise_are_not_used(folder):

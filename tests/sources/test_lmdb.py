@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fastload
-from fastload.sources import lmdb_tree
+from fastload.sources import lmdb, lmdb_keys, lmdb_tree, span_index
 from tests.conftest import encoded
 from tests.sources.format_helpers import (
     COUNT,
@@ -36,6 +36,7 @@ from tests.sources.lmdb_files import (
 )  # fmt: skip
 
 NUMBERS = range(COUNT)
+EACH = ("ant", "cat")
 TEXTS = {number: str(label(number)).encode() for number in NUMBERS}
 PAIRS = {b"image-%09d" % number: image(number) for number in NUMBERS} | {
     b"label-%09d" % number: TEXTS[number] for number in NUMBERS
@@ -62,6 +63,47 @@ def test_a_file_of_its_own_and_names_of_classes(tmp_path):
     data = fastload.open(path)
     assert (data.targets, data.classes) == ([1, 0, 1], ("ant", "cat"))
     assert encoded_of(data.pipeline.source) == [image(1), image(2), image(3)]
+
+
+def test_the_keys_are_read_once(tmp_path, monkeypatch):
+    """What they mean is kept; another file is read again."""
+    path = write(tmp_path / "l", {b"image_a": image(1), b"label_a": b"cat", b"image_b": image(2),
+                                  b"label_b": b"ant"})  # fmt: skip
+    first, read = fastload.open(path), lmdb_keys.found
+    reads = []
+    monkeypatch.setattr(lmdb_keys, "found", lambda *asked: reads.append(asked) or read(*asked))
+    again = fastload.open(path)
+    assert (again.targets, again.classes) == (first.targets, first.classes) == ([1, 0], EACH)
+    assert encoded_of(again.pipeline.source) == [image(1), image(2)]
+    assert reads == []
+    write(path, {b"image_a": image(3), b"label_a": b"4"})
+    assert (fastload.open(path).targets, len(reads)) == ([4], 1)
+
+
+@pytest.mark.parametrize("said", ["", "[", "7", "[1]", '["ant"]', "[" * 100_000])
+def test_classes_that_are_kept_and_cannot_be(tmp_path, said):
+    """The index is made anew."""
+    path = write(tmp_path / "l", {b"ant/1": image(1), b"cat/2": image(2)})
+    want, file = fastload.open(path), tmp_path / "l" / "data.mdb"
+    index = span_index.path_of("lmdb", str(path))
+    known = span_index.recall(index)
+    columns = {name: np.asarray(known.column(name)) for name in ("offset", "size", "label")}
+    stamp = span_index.Stamp(*known.stamps()[0].tolist())
+    keeping = span_index.Keeping(index)
+    keeping.add(0, str(file), span_index.Part(**columns, said=said, stamp=stamp))
+    keeping.keep()
+    keeping.close()
+    data = fastload.open(path)
+    assert (data.targets, data.classes) == (want.targets, want.classes) == ([0, 1], EACH)
+
+
+def test_names_of_classes_that_are_too_long(tmp_path, monkeypatch):
+    monkeypatch.setattr(lmdb, "NAMES", 13)
+    path = write(tmp_path, {b"ant/1": image(1), b"cat/2": image(2)})
+    assert refused(path) == (
+        f"{path}/data.mdb: names of classes are too long (got 14 bytes, want at most 13); write "
+        "numbers"
+    )
 
 
 def test_small_images_lie_in_the_leaves(tmp_path):

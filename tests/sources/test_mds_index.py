@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from fastload.errors import SourceError
 from fastload.sources import mds, open_source, span_index
 from tests.sources.span_helpers import images, lay
 from tests.sources.tar_helpers import contents, refused
@@ -96,8 +95,5 @@ def test_a_damaged_index_of_mds_shards_is_made_anew(shards, looks):
         for content in (damaged, whole[:at]):
             file.write_bytes(content)
             looks.clear()
-            if content is damaged and at == len(whole) // 2:  # found where it is used
-                with pytest.raises(SourceError, match=r"is damaged \(.*\), and was removed"):
-                    contents(shards)
             assert contents(shards) == first
             assert (len(looks), file.read_bytes()) == (4, whole)

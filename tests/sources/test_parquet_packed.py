@@ -4,6 +4,7 @@ is in memory.
 
 import os
 import tracemalloc
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -12,12 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import fastload
 from fastload import _native
-from fastload.errors import SourceError
-from fastload.sources import Concat, kept_rows, open_source, read, row_file, span_index
+from fastload.conversion import indexing
+from fastload.errors import SampleError, SourceError
+from fastload.sources import Concat, kept_rows, open_source, read, row_blocks, row_file, span_index
 from fastload.sources.parquet_spans import check, index_of, part_of, places
 from fastload.sources.span_index import Stamp
-from tests.sources.format_helpers import COUNT, encoded_of, refused
+from tests.sources.format_helpers import COUNT, OPS, encoded_of, refused
 from tests.sources.parquet_files import packed, plain, random_values, write
 
 BIT, IN = 1 << 62, 31  # of an offset of a packed image: the mark, and bits of the byte inside
@@ -125,8 +128,9 @@ def test_parts_are_checked():
     for pairs in ([(2, index)], [(-1, index)], [(0, index), (0, index)]):
         with pytest.raises(ValueError, match=r"Files: packed\[\d\]: first file"):
             _native.Files(["a", "b"], True, pairs)
-    with pytest.raises(OSError, match="x: was cut off at byte 48"):
+    with pytest.raises(OSError, match="damaged") as raised:
         _native.Files(["a"], True, [(0, index)]).place(0, BIT, 1)
+    assert str(raised.value) == "x: is damaged (cut off, at byte 48); fastload index makes it anew"
     for skip, size in ((-1, 1), (0, -1), (1 << 31, 1)):
         with pytest.raises(ValueError, match="snappy_unpack: skip and size"):
             _native.snappy_unpack(b"x", skip, size)
@@ -168,14 +172,56 @@ def test_what_was_kept_and_cannot_be(tmp_path, change, at_open):
         columns[name][wrong] = value
     stamp = Stamp(*known.stamps()[0].tolist())
     spans = kept(index, (str(path), span_index.Part(**columns, asked=known.asked[0], stamp=stamp)))
-    with pytest.raises(SourceError, match=r"is damaged \(a packed image that cannot be"):
-        if at_open:
-            open_source(path)
-        else:
+    if at_open:
+        assert encoded_of(open_source(path)) == want
+    else:
+        with pytest.raises(SourceError, match=r"is damaged \(a packed image that cannot be"):
             open_source(path).locate(np.array([wrong]))
     with pytest.raises(OSError, match=r"a packed image that cannot be|has no packed sample"):
         files_of(spans, [str(path)]).read(0, BIT | wrong << IN, -1)
     assert encoded_of(open_source(path)) == want
+
+
+@pytest.mark.parametrize("few", [True, False])
+def test_damage_at_each_place_is_mended(tmp_path, monkeypatch, few):
+    """At open; of many rows, by `fastload index`, which looks at all of them."""
+    monkeypatch.setattr(row_file, "FEW", 1 << 21 if few else 0)
+    path = write(tmp_path / "a.parquet")
+    want = encoded_of(open_source(path))
+    index = span_index.path_of("parquet", str(path))
+    whole, known = Path(index).read_bytes(), span_index.recall(index)
+    begin, size = int(known.tables.at[0]), int(known.tables.bytes[0])
+    bases = begin + row_blocks.HEAD.size + row_blocks.WIDE * len(known.columns)
+    places = (0, 9, 17, 40, begin, begin + 9, begin + 33, bases, begin + size - 1, begin + size)
+    for at in (*places, len(whole) - 1):
+        damaged = bytearray(whole)
+        damaged[at] ^= 1
+        Path(index).write_bytes(damaged)
+        opened = open_source(path) if few else indexing.prepare(str(path)).source
+        assert encoded_of(opened) == want
+        assert Path(index).read_bytes() == whole
+
+
+def test_damage_under_way_is_blamed_on_the_index(tmp_path):
+    """It befalls an index whose rows are in memory: the engine reads blocks again."""
+    path = write(tmp_path / "a.parquet")
+    data = fastload.open(path, OPS)
+    index = span_index.path_of("parquet", str(path))
+    begin = int(span_index.recall(index).tables.at[0])
+    with open(index, "r+b") as file:
+        file.seek(begin + 99)
+        file.write(b"\xa5\x5a\xa5")
+    with pytest.raises(SampleError) as raised:
+        list(fastload.DataLoader(data, 4, seed=3, num_workers=1))
+    assert str(raised.value) == (
+        f"{path}[0], sample 0: cannot be found ({index}: is damaged (checksum mismatch of rows, at "
+        f"byte {begin}); fastload index makes it anew)"
+    )
+    with open(index, "r+b") as file:
+        file.truncate(begin + 40)
+    with pytest.raises(SampleError, match=r"\(cut off, at byte \d+\); fastload index makes it"):
+        list(fastload.DataLoader(data, 4, seed=3, num_workers=1))
+    assert len(list(fastload.DataLoader(fastload.open(path, OPS), 4, seed=3, num_workers=1))) == 6
 
 
 def test_a_file_of_too_many_rows(tmp_path, monkeypatch):

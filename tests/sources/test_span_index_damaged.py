@@ -13,7 +13,7 @@ import pytest
 
 from fastload import _native
 from fastload.errors import SourceError
-from fastload.sources import open_source, row_file, span_index
+from fastload.sources import open_source, row_blocks, row_file, span_index
 from fastload.system import limits
 from tests.sources.tar_helpers import contents, tars_of
 
@@ -23,19 +23,23 @@ def everything(data):
     return contents(data), [source.name(sample) for sample in range(len(source))]
 
 
-def test_a_damaged_index_is_made_anew(tmp_path):
-    """At open, or where what is damaged is used: then it is removed."""
+@pytest.mark.parametrize("few", [True, False])
+def test_a_damaged_index_is_made_anew(tmp_path, monkeypatch, few):
+    """At open, where few rows lie in it. Of many, and names, where it is used: it is removed."""
+    monkeypatch.setattr(row_file, "FEW", 1 << 21 if few else 0)
     data = tars_of(tmp_path / "tars", 18, 3, 6)
     first, file = everything(data), Path(span_index.path_of("webdataset", str(data)))
     whole = file.read_bytes()
     rng, known = np.random.default_rng(0), span_index.recall(str(file))
-    ends = zip(known.tables.at.tolist(), known.tables.bytes.tolist(), strict=True)
-    rows = {place for at, size in ends for place in range(at, at + size)}
+    tables = known.tables
+    blocks = row_blocks.blocks_of(tables.rows) * row_blocks.layout(tables.widths).size
+    ends = zip(tables.at.tolist(), tables.bytes.tolist(), blocks.tolist(), strict=True)
+    used = {at + n for at, size, begin in ends for n in range(begin if few else 0, size)}
     for at in (0, 8, 16, 24, 32, 40, len(whole) - 1, *rng.integers(48, len(whole), 25).tolist()):
         damaged = bytearray(whole)
         damaged[at] ^= 1 << int(rng.integers(8))
         file.write_bytes(damaged)
-        if at in rows:
+        if at in used:
             with pytest.raises(SourceError) as error:
                 everything(data)
             assert str(error.value).startswith(f"{file}: is damaged (checksum mismatch of ")
