@@ -18,7 +18,7 @@ from elftools.elf.elffile import ELFFile
 MOST_BYTES = 12_000_000
 # Every Linux has these: they are glibc's own.
 LIBRARIES = re.compile(r"(libc|libm|libpthread|libdl|librt)\.so\.\d+|ld-linux.*")
-NOTICES = ("LICENSE", "highway", "libdeflate", "libjpeg-turbo", "xxhash", "nanobind")
+NOTICES = ("LICENSE", "highway", "libdeflate", "libjpeg-turbo", "libwebp", "xxhash", "nanobind")
 
 
 def undefined(elf: ELFFile) -> list[str]:
@@ -75,7 +75,7 @@ def content_problems(wheel: zipfile.ZipFile) -> list[str]:
     if len(boms) != 1:
         return [*problems, f"software bills of materials (got {boms}, want one)"]
     parts = {part["name"] for part in json.loads(wheel.read(boms[0]))["components"]}
-    missing = {"libjpeg-turbo", "libdeflate", "highway", "xxhash", "nanobind"} - parts
+    missing = {"libjpeg-turbo", "libdeflate", "libwebp", "highway", "xxhash", "nanobind"} - parts
     if "cuda-runtime" in parts and not any(n.startswith("cuda-runtime") for n in notices):
         problems.append("no notice of cuda-runtime")
     return problems + [f"{boms[0]}: no component {name}" for name in sorted(missing)]

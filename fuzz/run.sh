@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Fuzz the kernels and the readers: one JSON line per target on stdout, exit 1 if something was found.
 #   fuzz/run.sh SECONDS [TARGET...]    seconds per target, one after the other; default: all targets
-# Kernels (kernels/fuzz, ASan and UBSan): parse, verdict, index, layer, region, transcode, device, augment, page, png. They need Clang with libFuzzer, and a name for
+# Kernels (kernels/fuzz, ASan and UBSan): parse, verdict, index, layer, region, transcode, device, augment, page, png, webp. They need Clang with libFuzzer, and a name for
 # it in CXX if that is not clang++ or clang++-NN.
 # Readers (fuzz/readers.py): tar, arrow, groups, sidecar, beton, recipe, journal, name, state;
 # and of fuzz/spans.py: tars, mds, litdata, tfrecord, lmdb, parquet, kept; and values. They need PYTHON (default: python3) with fastload and atheris.
@@ -10,7 +10,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:?fuzz/run.sh: want SECONDS}
 shift
-kernels="parse verdict index layer region transcode device augment page png"
+kernels="parse verdict index layer region transcode device augment page png webp"
 readers="tar arrow groups sidecar beton recipe journal name state tars mds litdata tfrecord lmdb parquet kept values"
 targets=${*:-$kernels $readers}
 out=build/fuzz

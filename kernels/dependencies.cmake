@@ -1,7 +1,7 @@
-# libjpeg-turbo, libdeflate, Highway and xxHash (header only): fastload_jpeg, fastload_libdeflate, fastload_highway,
-# fastload_xxhash. Each is the system's, or built from third_party/. Pixels do not depend on the choice: docs/internals/jpeg.md.
+# libjpeg-turbo, libdeflate, libwebp, Highway and xxHash (header only): fastload_jpeg, fastload_libdeflate,
+# fastload_libwebp, fastload_highway, fastload_xxhash. Each is the system's, or built from third_party/. Pixels do not depend on the choice: docs/internals/jpeg.md.
 
-set(FASTLOAD_BUNDLED AUTO CACHE STRING "libjpeg-turbo, libdeflate, Highway, xxHash from third_party/: AUTO (each that the system lacks), ON or OFF")
+set(FASTLOAD_BUNDLED AUTO CACHE STRING "libjpeg-turbo, libdeflate, libwebp, Highway, xxHash from third_party/: AUTO (each that the system lacks), ON or OFF")
 set_property(CACHE FASTLOAD_BUNDLED PROPERTY STRINGS AUTO ON OFF)
 include(third_party/third_party.cmake)
 
@@ -81,4 +81,22 @@ else()
   add_library(fastload_libdeflate INTERFACE)
   target_include_directories(fastload_libdeflate SYSTEM INTERFACE "${LIBDEFLATE_INCLUDE_DIR}")
   target_link_libraries(fastload_libdeflate INTERFACE "${LIBDEFLATE_LIBRARY}")
+endif()
+
+# As libdeflate.
+if(FASTLOAD_BUNDLED STREQUAL "OFF")
+  find_path(WEBP_INCLUDE_DIR webp/decode.h)
+  find_library(WEBP_LIBRARY NAMES webpdecoder webp)
+  if(WEBP_INCLUDE_DIR AND WEBP_LIBRARY)
+    set(fastload_webp_found TRUE)
+  endif()
+endif()
+fastload_bundle(fastload_bundle_webp "${fastload_webp_found}"
+  "libwebp not found; on Debian or Ubuntu: apt install libwebp-dev")
+if(fastload_bundle_webp)
+  fastload_add_libwebp()
+else()
+  add_library(fastload_libwebp INTERFACE)
+  target_include_directories(fastload_libwebp SYSTEM INTERFACE "${WEBP_INCLUDE_DIR}")
+  target_link_libraries(fastload_libwebp INTERFACE "${WEBP_LIBRARY}")
 endif()

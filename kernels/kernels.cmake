@@ -78,6 +78,9 @@ set(fastload_kernels
   kernels/png/layout.cpp
   kernels/png/unfilter.cpp
   kernels/simd/targets.cpp
+  kernels/webp/layout.cpp
+  kernels/webp/memory.cpp
+  kernels/webp/region.cpp
 )
 
 if(WIN32)

@@ -31,6 +31,9 @@ KEEP = {
         COPYING common_defs.h libdeflate.h lib/adler32.c lib/crc32* lib/deflate_decompress.c
         lib/decompress_template.h lib/deflate_constants.h lib/utils.c lib/zlib_decompress.c
         lib/zlib_constants.h lib/lib_common.h lib/cpu_features_common.h lib/arm/* lib/x86/*""",
+    "libwebp": """
+        COPYING PATENTS src/dec/*.[ch] src/dsp/*.[ch] src/utils/*.[ch] src/webp/*.h
+        src/enc/histogram_enc.h src/enc/backward_references_enc.h""",
     "highway": "LICENSE LICENSE-BSD3 hwy/*.h hwy/targets.cc hwy/abort.cc hwy/per_target.cc",
     "xxhash": "LICENSE xxhash.h",
 }
@@ -39,6 +42,10 @@ LEAVE = {
         src/md5/* src/tj* src/turbojpeg* src/?jpeg*.c src/jpegtran.c src/rd* src/wr[bgjpt]* src/cd*
         src/*test.c src/example.c src/transupp.* simd/arm/aarch32/* cmakescripts/t*""",
     "libdeflate": "lib/*/matchfinder_impl.h",
+    "libwebp": """
+        src/*mips* src/*msa* src/dec/Makefile* src/dsp/cost* src/dsp/enc* src/dsp/lossless_enc*
+        src/dsp/ssim* src/utils/*writer* src/utils/huffman_encode* src/webp/config.h.in
+        src/utils/quant_levels_utils*""",
     "highway": "hwy/contrib/* hwy/tests/* hwy/examples/* hwy/ops/wasm* hwy/ops/loong*",
     "xxhash": "",
 }

@@ -84,6 +84,25 @@ macro(fastload_add_libdeflate)
   set_target_properties(fastload_libdeflate PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden)
 endmacro()
 
+# Only what decodes: it chooses its vector code at run time, and takes no memory but through kernels/webp/memory.cpp.
+macro(fastload_add_libwebp)
+  fastload_unpack(libwebp fastload_webp_source)
+  file(GLOB fastload_webp_files "${fastload_webp_source}/src/dec/*.c" "${fastload_webp_source}/src/dsp/*.c" "${fastload_webp_source}/src/utils/*.c")
+  add_library(fastload_libwebp STATIC ${fastload_webp_files})
+  target_include_directories(fastload_libwebp SYSTEM PRIVATE "${fastload_webp_source}")
+  target_include_directories(fastload_libwebp SYSTEM INTERFACE "${fastload_webp_source}/src")  # <webp/decode.h>
+  target_compile_options(fastload_libwebp PRIVATE -O2 -w)
+  target_compile_definitions(fastload_libwebp PRIVATE WEBP_USE_THREAD)  # what it chooses is behind a lock then; it starts no thread
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+    target_compile_definitions(fastload_libwebp PRIVATE WEBP_HAVE_SSE2 WEBP_HAVE_SSE41)
+    file(GLOB fastload_webp_sse41 "${fastload_webp_source}/src/dsp/*_sse41.c")
+    set_property(SOURCE ${fastload_webp_sse41} APPEND PROPERTY COMPILE_OPTIONS -msse4.1)
+  endif()
+  set_property(SOURCE "${fastload_webp_source}/src/utils/utils.c" APPEND PROPERTY COMPILE_DEFINITIONS
+    malloc=fastload_webp_malloc calloc=fastload_webp_calloc free=fastload_webp_free)
+  set_target_properties(fastload_libwebp PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden)
+endmacro()
+
 macro(fastload_add_xxhash)
   fastload_unpack(xxhash fastload_xxhash_source)
   add_library(fastload_xxhash INTERFACE)

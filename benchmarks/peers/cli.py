@@ -19,7 +19,7 @@ from benchmarks.report import facts, row, table
 from fastload.cli.output import progress
 from fastload.errors import UsageError
 
-TABLES = ("main", "cold", "png", "png_full", "large", "growth")
+TABLES = ("main", "cold", "png", "png_full", "webp", "large", "growth")
 PLAIN, RANDAUGMENT = "crop, flip", "crop, flip, RandAugment"
 PROMISED = 2  # times as many turns of the case that README's ratios are of
 ENTRIES = (1000, 10_000, 100_000, 1_280_000)
@@ -170,7 +170,7 @@ class Job:
                         yield self.rows(main, pipeline=pipeline, cores=cores)
             if "cold" in asked:
                 yield self.rows(main, table="cold", cold=True)
-        yield from self.pngs(folder, name)
+        yield from self.others(folder, name)
         if "large" in asked:
             large = data.large_photos(folder, self.scratch / "large images")
             yield self.rows(
@@ -182,15 +182,18 @@ class Job:
             for entries in self.given.entries:
                 yield self.growth(folder, entries)
 
-    def pngs(self, folder: str, name: str) -> Iterator[list[row.Row]]:
-        """The same images as PNGs: small ones, and, fewer of them, as large as they are."""
+    def others(self, folder: str, name: str) -> Iterator[list[row.Row]]:
+        """The same images in other formats: small PNGs, and, fewer of them, as large as they are."""
         kinds = [
             ("png", "as small PNGs", data.SMALL, 1000, 64),
             ("png_full", "as PNGs", None, 300, 224),
+            ("webp", "as WebP of quality 80", None, 300, 224),
         ]
         for case, what, longest, most, size in kinds:
             if case in self.given.tables:
-                made = data.pngs(folder, self.scratch / f"{case} images", longest, most)
+                made = data.others(
+                    folder, self.scratch / f"{case} images", case.partition("_")[0], longest, most
+                )
                 prepared = self.prepared(made, case, f"{name} {what}")
                 yield self.rows(prepared, table=case, size=size)
 

@@ -1,4 +1,4 @@
-"""The images as each peer reads them, and the further sets: small PNGs, large photos, folders of
+"""The images as each peer reads them, and the further sets: PNGs, WebPs, large photos, folders of
 many entries.
 """
 
@@ -74,19 +74,22 @@ def tars(folder: str, out: Path) -> None:
             for at in range(number, len(samples), TARS):
                 path, label = samples[at]
                 with_class.write_text(str(label))
-                tar.add(path, f"{at:08}.{'png' if str(path).lower().endswith('png') else 'jpg'}")
+                suffix = Path(path).suffix.lower().removeprefix(".")
+                tar.add(path, f"{at:08}.{suffix if suffix in {'png', 'webp'} else 'jpg'}")
                 tar.add(with_class, f"{at:08}.cls")
     with_class.unlink()
 
 
-def pngs(folder: str, out: Path, longest: int | None, most: int = 1000) -> str:
-    """The images as PNGs in the same classes, at most `longest` px long."""
+def others(folder: str, out: Path, suffix: str, longest: int | None, most: int) -> str:
+    """The images as PNGs or WebPs (of Pillow's own quality) in the same classes, at most `longest`
+    px long.
+    """
     for path, label in _spread(folder, most):
         with Image.open(path) as image:
             pixels = image.convert("RGB")
             if longest is not None:
                 pixels.thumbnail((longest, longest))
-            pixels.save(_place(out, label, f"{Path(path).stem}.png"))
+            pixels.save(_place(out, label, f"{Path(path).stem}.{suffix}"))
     return str(out)
 
 

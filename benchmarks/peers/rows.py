@@ -13,6 +13,7 @@ from fastload.measure import Sample, ratio
 OTHER_DATA = (
     "png",
     "png_full",
+    "webp",
     "large",
     "growth",
 )  # files of their own: a file shows the rows of its last data only

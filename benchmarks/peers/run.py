@@ -26,7 +26,7 @@ TURN = 1.5
 class Case:
     """One comparison. Sizes in px; `data` and `images` are the folder that it is made from."""
 
-    table: str  # "" is the main one; cold, png, png_full, large, growth
+    table: str  # "" is the main one; cold, png, png_full, webp, large, growth
     pipeline: str  # "crop, flip", or that and "RandAugment"
     cores: int
     data: dict[str, str]  # by peer

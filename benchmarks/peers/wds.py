@@ -19,7 +19,7 @@ def make(spec: dict[str, Any]) -> Callable[[], Iterator[Any]]:
     paths = sorted(map(str, Path(spec["data"]).glob("*.tar")))
     data = webdataset.WebDataset(paths, shardshuffle=len(paths)).shuffle(BUFFER).decode("pil")
     data = (
-        data.to_tuple("jpg;png", "cls")
+        data.to_tuple("jpg;png;webp", "cls")
         .map_tuple(torches.pil(spec), int)
         .batched(spec["batch_size"])
     )

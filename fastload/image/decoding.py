@@ -25,8 +25,8 @@ def decode(
 ) -> Any:
     """An encoded image as an array of RGB pixels.
 
-    JPEGs and PNGs are decoded natively, without the GIL. What the native decoders do not take, and
-    other formats, are decoded by Pillow, with the same result. EXIF's orientation is not applied.
+    JPEGs, PNGs and WebPs are decoded natively, without the GIL. What the native decoders do not
+    take, and other formats, are decoded by Pillow, with the same result. EXIF's orientation is not applied.
 
     Args:
         data: The encoded image.

@@ -272,7 +272,7 @@ class DataLoader(BaseLoader[T_co]):
         the crop), "whole" (from the first tile on; progressive ones too), "library"
         (libjpeg-turbo). Besides: "refused" counts seek indexes that did not fit their file,
         "scaled" images that decode_scale="fast" decoded at less than their size. "png": by the own
-        decoder of PNGs. Pillow's are not here.
+        decoder of PNGs. "webp": by libwebp. Pillow's are not here.
         """
         return self._engine.ways() if self._engine else {}
 

@@ -18,6 +18,7 @@
 #include "gpu/cuda/store.h"
 #include "jpeg/turbo.h"
 #include "png/decode.h"
+#include "webp/region.h"
 #include "simd/targets.h"
 
 namespace fl::bind {
@@ -141,6 +142,7 @@ nb::dict versions() {
   out["highway"] = cpu::highway_version();
   out["xxhash"] = xxhash_version();
   out["libdeflate"] = png::libdeflate_version();
+  out["libwebp"] = webp::libwebp_version();
   out["cuda"] = cuda_version();
   return out;
 }

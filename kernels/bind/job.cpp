@@ -156,7 +156,7 @@ nb::object jpegs(PyJob& self) {
   self.job->check_idle("Job.jpegs");
   std::vector<uint8_t> out(self.job->size());
   for (size_t n = 0; n < out.size(); ++n)
-    out[n] = self.job->sample(n).status == kOk && !self.job->sample(n).png;
+    out[n] = self.job->sample(n).status == kOk && self.job->sample(n).codec == Codec::kJpeg;
   return to_numpy<uint8_t, 1>(out, {out.size()});
 }
 

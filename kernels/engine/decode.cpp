@@ -8,6 +8,7 @@
 #include "jpeg/layer/layer.h"
 #include "jpeg/progressive.h"
 #include "jpeg/region.h"
+#include "webp/region.h"
 
 namespace fl {
 namespace {
@@ -156,13 +157,18 @@ bool decode_layer(const Sample& sample, const Region& region, int scale, Worker&
   return true;
 }
 
-std::string decode_png(Bytes bytes, const Region& region, int scale, Worker& worker, Image& image) {
-  if (scale != 1) return "png: has no smaller sizes to decode at";
+std::string decode_other(Codec codec, Bytes bytes, const Region& region, int scale, Worker& worker,
+                         Image& image) {
+  const std::string whose = codec == Codec::kPng ? "png: " : "webp: ";
+  if (scale != 1) return whose + "has no smaller sizes to decode at";
   const auto ask = [&worker](size_t needed) { worker.ask(needed); };
-  png::Decoded decoded = png::decode(bytes, region, worker.png, ask);
-  image = decoded.image;
-  if (decoded.ok()) worker.stats.count(Way::kPng);
-  return decoded.ok() ? "" : "png: " + decoded.error;
+  const auto taken = [&](auto decoded, Way way) {
+    image = decoded.image;
+    if (decoded.ok()) worker.stats.count(way);
+    return decoded.ok() ? "" : whose + decoded.error;
+  };
+  if (codec == Codec::kPng) return taken(png::decode(bytes, region, worker.png, ask), Way::kPng);
+  return taken(webp::decode(bytes, region, worker.decoded, ask), Way::kWebp);
 }
 
 }  // namespace fl

@@ -48,6 +48,8 @@ bool decode_layer(const Sample& sample, const Region& region, int scale, Worker&
 std::string decode_jpeg(Sample& sample, const Region& region, int scale, Worker& worker,
                         Image& image);
 
-std::string decode_png(Bytes bytes, const Region& region, int scale, Worker& worker, Image& image);
+// codec: not kJpeg.
+std::string decode_other(Codec codec, Bytes bytes, const Region& region, int scale, Worker& worker,
+                         Image& image);
 
 }  // namespace fl

@@ -1,5 +1,5 @@
-// The header that counts is the first one, and of a PNG all its chunks: a sample is OK where Pillow
-// takes the file for certain.
+// The header that counts is the first one, and of a PNG or a WebP all its chunks: a sample is OK
+// where Pillow takes the file for certain.
 #include "engine/look.h"
 
 #include <cerrno>
@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/hash.h"
+#include "webp/layout.h"
 
 namespace fl {
 namespace {
@@ -17,14 +18,30 @@ std::string hex(uint64_t value) {
   return text;
 }
 
+Header judged(Header header, const char* whose, const std::string& why) {
+  header.status = why.empty() ? kOk : kForeign;
+  header.why = why.empty() ? "" : whose + why;
+  return header;
+}
+
 }  // namespace
+
+Codec codec_of(Bytes bytes) {
+  if (png::is_png(bytes)) return Codec::kPng;
+  return webp::is_webp(bytes) ? Codec::kWebp : Codec::kJpeg;
+}
 
 Header header_of(Bytes bytes, png::Layout& layout) {
   Header header = probe(bytes);
-  if (!png::is_png(bytes)) return header;
-  const std::string why = png::parse(bytes, layout);
-  header.status = why.empty() ? kOk : kForeign;
-  header.why = why.empty() ? "" : "png: " + why;
+  switch (codec_of(bytes)) {
+    case Codec::kJpeg:
+      return header;
+    case Codec::kPng:
+      return judged(std::move(header), "png: ", png::parse(bytes, layout));
+    case Codec::kWebp:
+      webp::Layout still;
+      return judged(std::move(header), "webp: ", webp::parse(bytes, still));
+  }
   return header;
 }
 
@@ -39,7 +56,7 @@ void look(Sample& sample, bool check, Worker& worker) {
   Header header = header_of(bytes, worker.png.layout);
   sample.height = header.height;
   sample.width = header.width;
-  sample.png = png::is_png(bytes);
+  sample.codec = codec_of(bytes);
   sample.end(header.status, std::move(header.why));
 }
 

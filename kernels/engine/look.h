@@ -8,7 +8,10 @@
 
 namespace fl {
 
-// `probe`, and OK for a PNG too that Pillow takes for certain: then `layout` is filled.
+Codec codec_of(Bytes bytes);
+
+// `probe`, and OK for a PNG too that Pillow takes for certain: then `layout` is filled. And for a
+// still WebP.
 Header header_of(Bytes bytes, png::Layout& layout);
 
 // Leaves the sample OK, with its size, or not OK. check: its checksum is compared.

@@ -31,7 +31,7 @@ Image raw_rows(const Sample& sample, const Region& region, Scratch& scratch) {
 Region seen(const Sample& sample, const Region& region, Worker& worker) {
   const bool encoded = sample.pixels.data == nullptr && sample.rows == nullptr;
   if (!region.empty() || !encoded || sample.unread.files != nullptr) return region;
-  if (sample.png) return {0, 0, 1, 1};
+  if (sample.codec != Codec::kJpeg) return {0, 0, 1, 1};
   if (jpeg::parse_frame(sample.encoded.bytes(), worker.frame).empty()) return region;
   return {0, 0, 1, 1};
 }
@@ -58,8 +58,10 @@ bool source(Sample& sample, const Region& wanted, int scale, Worker& worker, Ima
     if (decode_layer(sample, region, scale, worker, image)) return true;
     if (!read_now(sample, worker)) return false;
   }
-  const std::string why = sample.png ? decode_png(sample.encoded.bytes(), region, scale, worker, image)
-                                     : decode_jpeg(sample, region, scale, worker, image);
+  const std::string why =
+      sample.codec == Codec::kJpeg
+          ? decode_jpeg(sample, region, scale, worker, image)
+          : decode_other(sample.codec, sample.encoded.bytes(), region, scale, worker, image);
   if (!why.empty()) sample.end(kForeign, why);
   return why.empty();
 }

@@ -19,6 +19,8 @@
 
 namespace fl {
 
+enum class Codec : uint8_t { kJpeg, kPng, kWebp };
+
 // Where bytes are that were not read: the sample's layer is to serve in their place.
 struct Unread {
   const Files* files = nullptr;  // null: they were read, or are not wanted
@@ -50,7 +52,7 @@ struct Sample {
   bool stored = false;
   bool aside = false;   // somebody else makes it: `run` passes over it
   bool late = false;    // its size is known, and its pixels come after this run
-  bool png = false;     // its bytes are a PNG's; where it is OK, else a JPEG's
+  Codec codec = Codec::kJpeg;  // of its bytes, where it is OK
   std::string message;  // not OK: why
   // Of a file that could not be read: errno (EIO where the system gave none); ENOMEM; else 0
   int code = 0;

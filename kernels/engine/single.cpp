@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "engine/decode.h"
+#include "engine/look.h"
 
 namespace fl {
 namespace {
@@ -26,9 +27,9 @@ jpeg::Decoded decode_own(Bytes bytes, const Region& region, int scale, Seeking& 
 
 jpeg::Decoded decode(Bytes bytes, const Header& header, int scale, const Region& region,
                      bool library, Seeking& seeking, Worker& worker) {
-  if (png::is_png(bytes)) {
+  if (const Codec codec = codec_of(bytes); codec != Codec::kJpeg) {
     jpeg::Decoded out;
-    out.error = decode_png(bytes, region, scale, worker, out.image);
+    out.error = decode_other(codec, bytes, region, scale, worker, out.image);
     return out;
   }
   worker.ask(static_cast<size_t>(region.height) * region.width * kChannels);

@@ -17,10 +17,11 @@ constexpr const char* kStageNames[kStages] = {"read", "decode", "resize", "augme
 
 // How an image's region was decoded. A JPEG: by its seek index; by the own decoder from the scan's
 // start; by libjpeg-turbo. Besides the way taken: refused, an index that lied; scaled, decoded at a
-// half, a quarter or an eighth of the size. Or it was a PNG.
-enum class Way { kIndexed, kWhole, kLibrary, kRefused, kScaled, kPng };
-constexpr int kWays = 6;
-constexpr const char* kWayNames[kWays] = {"indexed", "whole", "library", "refused", "scaled", "png"};
+// half, a quarter or an eighth of the size. Or it was a PNG or a WebP.
+enum class Way { kIndexed, kWhole, kLibrary, kRefused, kScaled, kPng, kWebp };
+constexpr int kWays = 7;
+constexpr const char* kWayNames[kWays] = {"indexed", "whole",  "library", "refused",
+                                          "scaled",  "png",    "webp"};
 
 // One cache line per thread, so that counting does not slow the neighbours
 struct alignas(64) StageStats {

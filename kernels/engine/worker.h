@@ -16,7 +16,7 @@ namespace fl {
 // Borrowed by a thread for one task, or its own for as long as it lives. Never used by two threads
 // at a time, so nothing in it has a lock but what stats.h makes atomic.
 struct Worker {
-  Scratch decoded;  // rows of the region, from libjpeg-turbo
+  Scratch decoded;  // rows of the region, from libjpeg-turbo or libwebp
   jpeg::Frame frame;
   jpeg::Workspace jpeg;
   jpeg::SeekNotes notes;

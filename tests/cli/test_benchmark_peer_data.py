@@ -44,7 +44,9 @@ def test_tars_hold_the_files_own_bytes(folder, tmp_path):
 
 
 def test_further_sets(folder, tmp_path):
-    small = data.fastload.open(data.pngs(folder, tmp_path / "small", data.SMALL)).samples
+    small = data.fastload.open(
+        data.others(folder, tmp_path / "small", "png", data.SMALL, 1000)
+    ).samples
     assert len(small) == 40
     with Image.open(small[0][0]) as image:
         assert (image.format, max(image.size) <= data.SMALL, image.width != image.height) == (

@@ -90,6 +90,7 @@ def test_json_is_one_document_and_agrees_with_the_modules():
         "highway",
         "xxhash",
         "libdeflate",
+        "libwebp",
         "cuda",
     }
     assert found["system"]["cores"]["usable"] >= 1

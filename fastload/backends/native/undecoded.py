@@ -1,4 +1,4 @@
-"""Samples that the native decoders do not take, such as WebP, CMYK and damaged files: Pillow's
+"""Samples that the native decoders do not take, such as GIF, CMYK and damaged files: Pillow's
 pixels for them, or what is wrong with them.
 """
 
