@@ -40,7 +40,7 @@ def targets() -> list[str]:
     """Instruction sets that this machine can run, best first (Highway's names)."""
 
 def versions() -> dict[str, str]:
-    """Versions of compiler, libjpeg-turbo, Highway, xxHash, libdeflate, libwebp and CUDA that it has."""
+    """Versions of its compiler, libjpeg-turbo, Highway, xxHash, libdeflate, libwebp and CUDA."""
 
 def philox(counter: Sequence[int], key: Sequence[int]) -> list[int]:
     """Philox4x32-10 (Salmon et al. 2011): four 32-bit words in, four out."""

@@ -183,7 +183,7 @@ class Job:
                 yield self.growth(folder, entries)
 
     def others(self, folder: str, name: str) -> Iterator[list[row.Row]]:
-        """The same images in other formats: small PNGs, and, fewer of them, as large as they are."""
+        """The same images in other formats: small PNGs; and fewer that are as large as they are."""
         kinds = [
             ("png", "as small PNGs", data.SMALL, 1000, 64),
             ("png_full", "as PNGs", None, 300, 224),

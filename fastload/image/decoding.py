@@ -26,7 +26,8 @@ def decode(
     """An encoded image as an array of RGB pixels.
 
     JPEGs, PNGs and WebPs are decoded natively, without the GIL. What the native decoders do not
-    take, and other formats, are decoded by Pillow, with the same result. EXIF's orientation is not applied.
+    take, and other formats, are decoded by Pillow, with the same result. EXIF's orientation is not
+    applied.
 
     Args:
         data: The encoded image.
