@@ -13,6 +13,7 @@ import pytest
 from fastload.conversion import target, verify
 from fastload.errors import ConversionError
 from fastload.sources import seek, seek_merge
+from tests.ways import counted
 
 from .collect_helpers import MERGED, cache_of, epochs, make, photographs, pixels, stored
 
@@ -73,14 +74,7 @@ def test_a_full_disk(tools, data, tiny, monkeypatch):
         found = [pixels(auto) for _ in range(3)]
     assert found == [pixels(off) for _ in range(3)]
     assert len(said) == 1
-    assert auto.decodes() == {
-        "indexed": 48,
-        "whole": 24,
-        "library": 0,
-        "refused": 0,
-        "scaled": 0,
-        "png": 0,
-    }
+    assert auto.decodes() == counted(indexed=48, whole=24)
     del auto
     (tiny / "other").unlink()
     assert epochs(data, 1)[2] == 0
