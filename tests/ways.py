@@ -3,6 +3,6 @@
 WAYS = ("indexed", "whole", "library", "refused", "scaled", "png", "webp")
 
 
-def counted(**images: int) -> dict[str, int]:
+def ways_taken(**images: int) -> dict[str, int]:
     """No image took the others."""
     return {**dict.fromkeys(WAYS, 0), **images}

@@ -12,7 +12,7 @@ from fastload.errors import BackendError
 from fastload.plan.plan import plan
 from fastload.system.machine import INSTALL_FFCV
 from fastload.transforms import RandomResizedCrop, Resize, ToTensor
-from tests.ways import counted
+from tests.ways import ways_taken
 
 from .ffcv_helpers import CROPS, needs_ffcv, pair
 
@@ -22,7 +22,7 @@ def test_explain_and_counters(cells, beton):
     ours, _ = pair(beton(cells), CROPS, num_workers=2)
     assert ours.explain().splitlines()[0] == "backend ffcv, 2 threads, device cpu"
     assert len(list(ours)) == 4
-    assert ours.decodes() == counted(whole=7)
+    assert ours.decodes() == ways_taken(whole=7)
     assert ours.stats()["stages"]["store"]["samples"] == 13
 
 

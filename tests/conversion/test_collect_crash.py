@@ -13,7 +13,7 @@ import pytest
 from fastload import _native
 from fastload.conversion import verify
 from fastload.sources import seek_merge
-from tests.ways import counted
+from tests.ways import ways_taken
 
 from .collect_helpers import MERGED, cache_of, epochs, make, photographs, pixels, stored
 
@@ -43,7 +43,7 @@ def test_killed_in_the_middle_of_an_epoch(tools, data, workers):
         file.truncate(os.fstat(file.fileno()).st_size - 9)
     loader = make(data)
     assert pixels(loader) == pixels(make(data, "off"))
-    assert loader.decodes() == counted(indexed=kept - 1, whole=25 - kept)
+    assert loader.decodes() == ways_taken(indexed=kept - 1, whole=25 - kept)
     assert stored(data) == kept - 1
     del loader
     assert epochs(data, 1)[1:] == (24, 0)

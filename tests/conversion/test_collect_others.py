@@ -13,7 +13,7 @@ import pytest
 from fastload.conversion import target, verify
 from fastload.errors import ConversionError
 from fastload.sources import seek, seek_merge
-from tests.ways import counted
+from tests.ways import ways_taken
 
 from .collect_helpers import MERGED, cache_of, epochs, make, photographs, pixels, stored
 
@@ -74,7 +74,7 @@ def test_a_full_disk(tools, data, tiny, monkeypatch):
         found = [pixels(auto) for _ in range(3)]
     assert found == [pixels(off) for _ in range(3)]
     assert len(said) == 1
-    assert auto.decodes() == counted(indexed=48, whole=24)
+    assert auto.decodes() == ways_taken(indexed=48, whole=24)
     del auto
     (tiny / "other").unlink()
     assert epochs(data, 1)[2] == 0

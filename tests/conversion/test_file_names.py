@@ -15,7 +15,7 @@ import fastload
 from fastload import errors
 from fastload import transforms as T
 from fastload.cli import build
-from tests.ways import counted
+from tests.ways import ways_taken
 
 CLASSES, NAMES = (b"k\xe4se", b"tea \xc3\xa4"), (b"\xff\xfe.jpg", b"gr\xfcn.v1.jpg", b"plain.jpg")
 OPS = [T.RandomResizedCrop((12, 17)), T.ToImage()]
@@ -47,7 +47,7 @@ def test_batches_are_those_of_plain_names_and_indexes_are_collected(odd, workers
     got, loader = epochs(root, backend="native", num_workers=workers)
     want, _ = epochs(plain, backend="torch")
     assert got == want
-    assert loader.decodes() | {"library": 0} == counted(indexed=12, whole=6)
+    assert loader.decodes() | {"library": 0} == ways_taken(indexed=12, whole=6)
     _, again = epochs(root, 1, backend="native")  # by what was collected, from the cache
     assert again.decodes()["indexed"] == 6
     assert epochs(root, 1, backend="torch", num_workers=workers)[0] == want[:1]

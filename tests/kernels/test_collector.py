@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fastload import _native as native
-from tests.ways import counted
+from tests.ways import ways_taken
 
 from .collector_helpers import CROPS, MEMORY, blobs, decode, files_of, index_files, into, pictures
 from .helpers import encoded, jpeg, scene
@@ -21,11 +21,11 @@ def test_the_index_on_the_way_is_the_index(tmp_path, crop):
     collector = native.Collector(source, root, str(tmp_path / "cache"), MEMORY)
     found, ways = decode(source, crop, into(collector, 15))
     np.testing.assert_array_equal(found, want)
-    assert ways == counted(whole=15)
+    assert ways == ways_taken(whole=15)
     assert blobs(collector, 15) == [native.jpeg_index(data, 8) for data in payloads]
     again, ways = decode(source, crop, into(collector, 15), index_files(collector, 15))
     np.testing.assert_array_equal(again, want)
-    assert ways == counted(indexed=15)
+    assert ways == ways_taken(indexed=15)
     assert (collector.count, collector.problem) == (15, "")
 
 
@@ -60,7 +60,7 @@ def test_what_has_no_index_is_tried_once(tmp_path):
     for _ in range(2):
         found = decode(source, CROPS[1], into(collector, 3))
         np.testing.assert_array_equal(found[0], want[0])
-        assert found[1] == want[1] == counted(whole=3)
+        assert found[1] == want[1] == ways_taken(whole=3)
         assert (blobs(collector, 3), collector.count) == ([b""] * 3, 3)
     assert collector.entries()[:, 4].tolist() == [len(data) for data in payloads]
     sizes = np.array([len(data) for data in payloads])
@@ -112,7 +112,7 @@ def test_a_refused_index_is_replaced(tmp_path):
     collector = native.Collector(source, root, "", MEMORY)
     found, ways = decode(source, CROPS[1], into(collector, 15), seek)
     np.testing.assert_array_equal(found, decode(source, CROPS[1])[0])
-    assert ways == counted(indexed=1, whole=14, refused=14)
+    assert ways == ways_taken(indexed=1, whole=14, refused=14)
     assert blobs(collector, 15) == [
         None if n == 7 else native.jpeg_index(data, 8) for n, data in enumerate(payloads)
     ]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fastload import _native as native
-from tests.ways import counted
+from tests.ways import ways_taken
 
 from .helpers import SAMPLINGS, fetch, files, jpeg, picture, pillow, scene
 from .jpeg_writer import Writer
@@ -188,7 +188,7 @@ def test_jobs_decode_them_without_the_library(tmp_path):
     assert job.status.tolist() == [native.OK] * 3 + [native.FOREIGN]
     for pixels, data in zip(out[:3], payloads[:3], strict=True):
         np.testing.assert_array_equal(pixels, pillow(data)[9:29, 7:37])
-    ways = counted(whole=3, library=1)
+    ways = ways_taken(whole=3, library=1)
     assert pool.ways() == ways
 
 

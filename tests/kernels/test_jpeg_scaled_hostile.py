@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fastload import _native as native
-from tests.ways import counted
+from tests.ways import ways_taken
 
 from .helpers import fetch, files, jpeg, picture, scene
 from .hostile_jpegs import SIZE, scan_of, seeds
@@ -134,5 +134,5 @@ def test_a_job_counts_scaled_images_and_their_ways(tmp_path, progressive):
     out = np.zeros((3, 7, 9, 3), np.uint8)
     found.run([picture(crops, "bilinear", None, out, 7, 9, True)])
     found.wait_done()
-    ways = counted(whole=3, scaled=2)
+    ways = ways_taken(whole=3, scaled=2)
     assert pool.ways() == ways

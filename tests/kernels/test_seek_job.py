@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fastload import _native as native
-from tests.ways import counted
+from tests.ways import ways_taken
 
 from .helpers import jpeg, picture, scene
 
@@ -57,18 +57,18 @@ def sidecar(tmp_path, blobs):
 @pytest.mark.parametrize("crop", [(0, 0, 1, 1), (0.3, 0.4, 0.5, 0.45), (0.8, 0.7, 0.2, 0.3)])
 def test_an_index_changes_no_pixel(samples, tmp_path, crop, step):
     whole, ways = decode(samples, None, crop)
-    assert ways == counted(whole=COUNT)
+    assert ways == ways_taken(whole=COUNT)
     indexed, ways = decode(
         samples, sidecar(tmp_path, [native.jpeg_index(data, step) for data in samples[1]]), crop
     )
-    assert ways == counted(indexed=COUNT)
+    assert ways == ways_taken(indexed=COUNT)
     np.testing.assert_array_equal(indexed, whole)
 
 
 def test_a_sample_without_an_index_decodes_whole(samples, tmp_path):
     blobs = [native.jpeg_index(data, 8) if n % 2 else b"" for n, data in enumerate(samples[1])]
     found, ways = decode(samples, sidecar(tmp_path, blobs), (0.3, 0.4, 0.5, 0.45))
-    assert ways == counted(indexed=6, whole=6)
+    assert ways == ways_taken(indexed=6, whole=6)
     np.testing.assert_array_equal(found, decode(samples, None, (0.3, 0.4, 0.5, 0.45))[0])
 
 
@@ -89,7 +89,7 @@ def test_an_index_that_lies_costs_only_time(samples, tmp_path):
     want = decode(samples, None, crop)[0]
     for lies in (swapped, flipped, cut, [b"\xff" * 100] * COUNT):
         found, ways = decode(samples, sidecar(tmp_path, lies), crop)
-        assert ways == counted(whole=COUNT, refused=COUNT)
+        assert ways == ways_taken(whole=COUNT, refused=COUNT)
         np.testing.assert_array_equal(found, want)
 
 
@@ -97,7 +97,7 @@ def test_a_sidecar_that_is_gone_costs_only_time(samples, tmp_path):
     seek = sidecar(tmp_path, [native.jpeg_index(data, 8) for data in samples[1]])
     (tmp_path / "seek").unlink()
     found, ways = decode(samples, seek, (0.3, 0.4, 0.5, 0.45))
-    assert ways == counted(whole=COUNT)
+    assert ways == ways_taken(whole=COUNT)
     np.testing.assert_array_equal(found, decode(samples, None, (0.3, 0.4, 0.5, 0.45))[0])
 
 

@@ -10,7 +10,7 @@ from torchvision.datasets import ImageFolder
 import fastload
 from fastload.conversion import indexing, job
 from fastload.transforms import RandomHorizontalFlip, RandomResizedCrop
-from tests.ways import counted
+from tests.ways import ways_taken
 
 OPS = [RandomResizedCrop((16, 24)), RandomHorizontalFlip()]
 
@@ -35,10 +35,10 @@ def copy(folder, tmp_path):
 
 def test_an_indexed_folder_gives_the_same_batches(copy):
     before, ways = batches(fastload.open(copy, OPS))
-    assert ways == counted(whole=40)
+    assert ways == ways_taken(whole=40)
     make_index(copy)
     after, ways = batches(fastload.open(copy, OPS))
-    assert ways == counted(indexed=40)
+    assert ways == ways_taken(indexed=40)
     assert same(before, after)
 
 
@@ -55,7 +55,7 @@ def test_shards_carry_their_index(folder, tmp_path):
     shards = str(tmp_path / "shards")
     job.run(job.prepare(folder, shards, job.Options()))
     found, ways = batches(fastload.open(shards, OPS))
-    assert ways == counted(indexed=40)
+    assert ways == ways_taken(indexed=40)
     assert same(found, batches(fastload.open(folder, OPS))[0])
 
 

@@ -16,7 +16,7 @@ from fastload.conversion import indexing, inspect, job
 from fastload.errors import UsageError
 from fastload.sources import open_source, seek
 from tests.loader.seek_helpers import MERGED, cached, indexed, logs, make, same
-from tests.ways import counted
+from tests.ways import ways_taken
 
 
 @pytest.fixture
@@ -168,7 +168,7 @@ def test_what_has_no_index_is_remembered(copy, encode, make_image):
     auto = make(copy)
     assert same(list(auto), list(make(copy, "off")))
     list(auto)
-    assert auto.decodes() == counted(indexed=41, whole=43, png=2)
+    assert auto.decodes() == ways_taken(indexed=41, whole=43, png=2)
     collector = auto._engine.seek.collector
     assert collector.count == 42  # the PNG is none of ours
     later = make(copy)

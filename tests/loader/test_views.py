@@ -22,7 +22,7 @@ from fastload.transforms import (
     ToImage,
     Views,
 )
-from tests.ways import counted
+from tests.ways import ways_taken
 
 from .view_helpers import DINO, LARGE, SMALL
 
@@ -85,7 +85,7 @@ def test_a_seek_index_changes_no_pixel(folder, tmp_path, scale):
 def test_an_image_is_decoded_once(folder):
     loader = fastload.DataLoader(fastload.open(folder, DINO), 7, seek_index="off")
     list(loader)
-    assert loader.decodes() == counted(whole=40)
+    assert loader.decodes() == ways_taken(whole=40)
 
 
 def test_one_scale_for_all_views_of_an_image(tmp_path, make_image, encode):
