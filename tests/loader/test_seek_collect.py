@@ -15,7 +15,7 @@ from torchvision.datasets import ImageFolder
 from fastload.conversion import indexing, inspect, job
 from fastload.errors import UsageError
 from fastload.sources import open_source, seek
-from tests.loader.seek_helpers import MERGED, cached, indexed, logs, make, same
+from tests.loader.seek_helpers import MERGED, cached, indexed, logs, make, same, ways
 from tests.ways import ways_taken
 
 
@@ -29,12 +29,12 @@ def test_the_second_epoch_is_indexed(folder, workers):
     off, auto = make(folder, "off", workers), make(folder, "auto", workers)
     for epoch in range(3):
         assert same(list(off), list(auto))
-        assert counted(auto) == (40 * epoch, 40, 0)
-    assert counted(off) == (0, 120, 0)
+        assert ways(auto) == (40 * epoch, 40, 0)
+    assert ways(off) == (0, 120, 0)
     assert cached(folder) == MERGED
     later = make(folder, "use", workers)
     assert same(list(make(folder, "off", workers)), list(later))
-    assert counted(later) == (40, 0, 0)
+    assert ways(later) == (40, 0, 0)
     assert indexed(folder) == 40
 
 
@@ -66,12 +66,12 @@ def test_other_modes_write_nothing(folder, mode):
     first = list(loader)
     assert same(first, list(make(folder, "off")))
     list(loader)
-    assert counted(loader) == (0, 80, 0)
+    assert ways(loader) == (0, 80, 0)
     assert cached(folder) == []
     list(make(folder)), iter(make(folder))
     loader = make(folder, mode)
     assert same(list(loader), first)
-    assert counted(loader) == ((40, 0, 0) if mode == "use" else (0, 40, 0))
+    assert ways(loader) == ((40, 0, 0) if mode == "use" else (0, 40, 0))
 
 
 def test_the_argument_is_checked(folder):
@@ -102,7 +102,7 @@ def test_torchvisions_image_folder_too(folder):
     auto = make(ImageFolder(folder, transform))
     assert same(list(auto), list(make(ImageFolder(folder, transform), "off")))
     list(auto)
-    assert counted(auto) == (40, 40, 0)
+    assert ways(auto) == (40, 40, 0)
 
 
 def test_shards_are_left_as_they_are(folder, tmp_path):
@@ -110,7 +110,7 @@ def test_shards_are_left_as_they_are(folder, tmp_path):
     job.run(job.prepare(folder, shards, job.Options(seek_step=None)))
     auto = make(shards)
     list(auto), list(auto)
-    assert (counted(auto), cached(shards)) == ((0, 80, 0), [])
+    assert (ways(auto), cached(shards)) == ((0, 80, 0), [])
 
 
 def test_a_broken_off_epoch_is_not_lost(folder):
@@ -122,9 +122,9 @@ def test_a_broken_off_epoch_is_not_lost(folder):
     want = list(make(folder, "off", seed=9))
     other = make(folder, seed=9)  # reads the log of the first, which is still there
     assert same(list(other), want)
-    found = counted(other)[0]
+    found = ways(other)[0]
     assert 8 <= found <= 40
-    assert sum(counted(other)) == 40
+    assert sum(ways(other)) == 40
     list(auto)
     assert indexed(folder) >= found
     del auto, other
@@ -142,7 +142,7 @@ def test_two_iterators_at_once(folder):
     assert same([a for a, _ in pairs], want)
     assert same([b for _, b in pairs], list(want_second))
     list(auto)
-    assert counted(auto)[0] >= 40
+    assert ways(auto)[0] >= 40
 
 
 def test_samples_that_come_often(folder):
@@ -157,7 +157,7 @@ def test_samples_that_come_often(folder):
     auto = make(folder, **options)
     assert same(list(auto), list(make(folder, "off", **options)))
     list(auto)
-    assert (counted(auto)[0], indexed(folder)) == (80, 40)
+    assert (ways(auto)[0], indexed(folder)) == (80, 40)
 
 
 def test_what_has_no_index_is_remembered(copy, encode, make_image):
@@ -209,7 +209,7 @@ def test_ranks_share_what_they_collect(folder):
         for loader in ranks:
             loader.set_epoch(epoch)
             list(loader)
-    assert [counted(loader) for loader in ranks] == [(20, 20, 0)] * 2
+    assert [ways(loader) for loader in ranks] == [(20, 20, 0)] * 2
     assert (indexed(folder), logs(folder)) == (40, [])
 
 
@@ -218,4 +218,4 @@ def test_a_copy_of_the_loader_starts_anew(folder):
     list(auto)
     copy = pickle.loads(pickle.dumps(auto))
     list(copy)
-    assert counted(copy) == (40, 0, 0)  # from the log of the first
+    assert ways(copy) == (40, 0, 0)  # from the log of the first
