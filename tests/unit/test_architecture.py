@@ -50,7 +50,7 @@ CIRCLES = {
 }
 # The same of kernels/: what is in a folder includes from its own and from those before it.
 KERNEL_LAYERS = [
-    *("base", "simd", "body", "pixels", "augment", "jpeg", "png", "parquet"),
+    *("base", "simd", "body", "pixels", "augment", "jpeg", "png", "webp", "parquet"),
     *("gpu", "engine", "bind", "fuzz", "test_modules"),
 ]
 MOST_LINES, MOST_FUNCTION_LINES = 300, 40
