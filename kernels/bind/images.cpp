@@ -18,8 +18,8 @@
 #include "gpu/cuda/store.h"
 #include "jpeg/turbo.h"
 #include "png/decode.h"
-#include "webp/region.h"
 #include "simd/targets.h"
+#include "webp/region.h"
 
 namespace fl::bind {
 namespace {

@@ -22,15 +22,14 @@ void fail(Sample& sample) noexcept {
   } catch (const IndexError& error) {
     try {
       sample.end(kFailed, std::string("cannot be found (") + error.what() + ")",
-          error.code == 0 ? EIO : error.code);
+                 error.code == 0 ? EIO : error.code);
     } catch (const std::bad_alloc&) {
       out_of_memory(sample);
     }
   } catch (const FileError& error) {
     try {
       // Whoever asks knows the path.
-      sample.end(kFailed, "cannot be read (" + error.why + ")",
-          error.code == 0 ? EIO : error.code);
+      sample.end(kFailed, "cannot be read (" + error.why + ")", error.code == 0 ? EIO : error.code);
     } catch (const std::bad_alloc&) {
       out_of_memory(sample);
     }
@@ -151,7 +150,7 @@ void fetch_as_said(Sample& sample, const Origin& origin, BufferList& buffers,
   if (sample.status != kOk || (got_height == height && got_width == width)) return;
   try {
     sample.end(kFailed,
-        "is " + by(got_height, got_width) + " px, and its row says " + by(height, width));
+               "is " + by(got_height, got_width) + " px, and its row says " + by(height, width));
   } catch (const std::bad_alloc&) {
     out_of_memory(sample);
   }

@@ -50,10 +50,10 @@ struct Sample {
   Status status = kFailed;
   int height = 0, width = 0;  // px; 0 where not known
   bool stored = false;
-  bool aside = false;   // somebody else makes it: `run` passes over it
-  bool late = false;    // its size is known, and its pixels come after this run
+  bool aside = false;          // somebody else makes it: `run` passes over it
+  bool late = false;           // its size is known, and its pixels come after this run
   Codec codec = Codec::kJpeg;  // of its bytes, where it is OK
-  std::string message;  // not OK: why
+  std::string message;         // not OK: why
   // Of a file that could not be read: errno (EIO where the system gave none); ENOMEM; else 0
   int code = 0;
 

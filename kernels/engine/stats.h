@@ -20,8 +20,8 @@ constexpr const char* kStageNames[kStages] = {"read", "decode", "resize", "augme
 // half, a quarter or an eighth of the size. Or it was a PNG or a WebP.
 enum class Way { kIndexed, kWhole, kLibrary, kRefused, kScaled, kPng, kWebp };
 constexpr int kWays = 7;
-constexpr const char* kWayNames[kWays] = {"indexed", "whole",  "library", "refused",
-                                          "scaled",  "png",    "webp"};
+constexpr const char* kWayNames[kWays] = {"indexed", "whole", "library", "refused",
+                                          "scaled",  "png",   "webp"};
 
 // One cache line per thread, so that counting does not slow the neighbours
 struct alignas(64) StageStats {

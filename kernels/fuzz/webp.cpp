@@ -32,8 +32,7 @@ void put(File& out, const char* name, Bytes content) {
 // Width and height less 1, as the image's own header says them.
 std::pair<int, int> canvas(Bytes image, bool lossless) {
   const auto at = [image](size_t n) { return n < image.size() ? image[n] : 0; };
-  if (!lossless)
-    return {((at(6) | at(7) << 8) & 0x3FFF) - 1, ((at(8) | at(9) << 8) & 0x3FFF) - 1};
+  if (!lossless) return {((at(6) | at(7) << 8) & 0x3FFF) - 1, ((at(8) | at(9) << 8) & 0x3FFF) - 1};
   return {(at(1) | at(2) << 8) & 0x3FFF, at(2) >> 6 | at(3) << 2 | (at(4) & 0x0F) << 10};
 }
 
