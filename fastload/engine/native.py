@@ -139,6 +139,8 @@ class NativeEngine(Engine):
         placement = self.chooser.choose(work.size)
         if ahead and job.drawn:
             started = Started(ahead, placement, work, None, None)
+            if any(map(tensors.copied, ahead.runner.pictures)):
+                return started
             return started._replace(ready=self._wrapped(started))
         runner = self._runner(work.size, placement)
         batch = runner.draw(job, work)

@@ -11,6 +11,13 @@ from fastload.spec import Array, Longs
 TOGETHER = 16  # tensors of labels that are made at once
 
 
+def copied(picture: Picture) -> bool:
+    """Whether `images` copies pixels, so that they must be there: three equal channels are made, of
+    which one is wanted.
+    """
+    return picture.plan.out.channels == 1 and not picture.plan.patch
+
+
 def images(picture: Picture, out: Array) -> torch.Tensor:
     """[N, C, H, W], or patches [N, length, values]; of three channels over a slot."""
     # Turned as an array: torch's operators give up Python's lock, and each wait for it is dear
@@ -18,10 +25,7 @@ def images(picture: Picture, out: Array) -> torch.Tensor:
     images = torch.from_numpy(out.transpose(0, 3, 1, 2) if turned else out)
     if picture.plan.out.dtype == "bfloat16":
         images = images.view(torch.bfloat16)
-    if picture.plan.patch:
-        return images
-    # Three equal channels are made, of which one may be wanted.
-    return images[:, :1].contiguous() if picture.plan.out.channels == 1 else images
+    return images[:, :1].contiguous() if copied(picture) else images
 
 
 def at(part: torch.Tensor, positions: Longs) -> torch.Tensor:
