@@ -227,9 +227,7 @@ def test_text_page_and_file_tell_it_and_its_cost(tmp_path):
     path = tmp_path / "plan.json"
     path.write_text(json.dumps(written))
     assert kept.load(str(path)).measured == known
-    again = kept.forecast(
-        kept.load(str(path)), job.Job(asked.recipe, "", gpus=2, price_energy=0.5)
-    )
+    again = kept.forecast(kept.load(str(path)), job.Job(asked.recipe, "", gpus=2, price_energy=0.5))
     assert again.energy_cost.value == pytest.approx(0.5 * again.energy.kwh.value)
 
 

@@ -114,7 +114,9 @@ def test_what_was_measured_together_counts():
     asked = replace(asked, machine=machines.here(), gpu=None, here=True, images=1000)
     run = model.run(asked, known)
     held = replace(asked, sizes=(made.FULL,) * 10)
-    assert model.run(held, known).total.value == pytest.approx(10 * 1000 / 250 + 0.2 + 0.9, rel=1e-6)
+    assert model.run(held, known).total.value == pytest.approx(
+        10 * 1000 / 250 + 0.2 + 0.9, rel=1e-6
+    )
     assert run.total.value < model.run(held, known).total.value
     assert list(model.what_ifs(asked, known)) == ["decoding and augmenting were free"]
 
