@@ -17,7 +17,8 @@ from fastload.profiler.steps import EmulatedStep
 from fastload.system.energy import Counters
 from fastload.system.machine import physical_cores
 
-TURNS = 5
+TURNS = 5  # of each
+FEWEST = 2  # turns, of loaders so slow that the time is up
 STARTS = 3  # epochs that are begun, to see how long that takes
 LEAST_S = 0.2  # of a replicate
 NONE = Counters({}, ())
@@ -74,13 +75,16 @@ def measure(
     seconds: float,
     on_done: Callable[[], None] = lambda: None,
     counters: Counters = NONE,
+    late: Callable[[], bool] | None = None,
 ) -> Measured:
     """Measure for about `seconds`.
 
     make: a new loader of images of so many px, with so many workers (None: with `workers`), whose
     epochs are long; sizes: ascending, the last one is the full size; step: None if it is assumed;
-    counters: of energy.
+    counters: of energy; late: whether the time is up, asked after each turn but the first ones;
+    None: by the clock.
     """
+    begin = time.perf_counter()
     full, physical, meter = sizes[-1], min(cores, physical_cores()), Meter(counters)
     fewer = {"one": 1} if workers > 1 else {}
     if 1 < physical < min(workers, cores):
@@ -92,21 +96,35 @@ def measure(
     for name, number in fewer.items():
         single = Ladder(make(full, number), EmulatedStep(1e6)).feed
         turns[name] = partial(alone, single, each)
-    rates = interleaved(meter.turns(turns, each), TURNS, on_done)
+    late = late or (lambda: time.perf_counter() - begin > seconds)
+    rates = _in_time(meter.turns(turns, each), late, on_done)
     batch = images_in(ladders[full].feed.take())
     del ladders, turns
-    loader = {size: rates[f"loader {size}"] for size in sizes}
-    begun = make(full, None)
-    starts = [_start(begun, loader[full].median) for _ in range(STARTS)]
-    step_rates, training = (
-        {size: rates[f"{what} {size}"] for size in sizes if step} for what in ("step", "together")
+    loader, step_rates, training = (
+        {size: rates[f"{what} {size}"] for size in sizes if f"{what} {size}" in rates}
+        for what in ("loader", "step", "together")
     )
+    start, fill = _starts(make(full, None), loader[full].median)
     return Measured(
-        loader, workers, cores, Sample(tuple(start for start, _ in starts)),
-        rates.get("balance", Sample((1.0,))), rates.get("one"), step_rates, training, batch,
-        Sample(tuple(fill for _, fill in starts)) if workers else None, physical,
-        rates.get("each"), meter.power(),
+        loader, workers, cores, start, rates.get("balance", Sample((1.0,))), rates.get("one"),
+        step_rates, training, batch, fill if workers else None, physical, rates.get("each"),
+        meter.power(),
     )  # fmt: skip
+
+
+def _in_time(
+    turns: Mapping[str, Callable[[], float]], late: Callable[[], bool], on_done: Callable[[], None]
+) -> dict[str, Sample]:
+    """TURNS of each, or fewer: a replicate has whole rounds of batches, and so may take longer than
+    it should.
+    """
+    rates = interleaved(turns, FEWEST, on_done)
+    for _ in range(TURNS - FEWEST):
+        if late():
+            break
+        more = interleaved(turns, 1, on_done)
+        rates = {name: Sample(one.values + more[name].values) for name, one in rates.items()}
+    return rates
 
 
 def _turns(
@@ -133,6 +151,13 @@ def _loss(ladder: Ladder, seconds: float) -> float:
     step.rate = before
     together = ladder.trained(seconds / 3)
     return max(1.0, (before + alone(ladder.feed, seconds / 3)) / 2 / together)
+
+
+def _starts(loader: Iterable[object], images_per_s: float) -> tuple[Sample, Sample]:
+    """Of some epochs; the loader is new in the first one."""
+    seen = [_start(loader, images_per_s) for _ in range(STARTS)]
+    start, fill = (Sample(values) for values in zip(*seen, strict=True))
+    return start, fill
 
 
 def _start(loader: Iterable[object], images_per_s: float) -> tuple[float, float]:

@@ -16,12 +16,11 @@ the same time, in the same turns, and the run is done when both are.
 import argparse
 import json
 import multiprocessing
-import os
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -41,6 +40,7 @@ from fastload.forecast.run import Run
 from fastload.measure import rate
 from fastload.profiler.batches import Endless, images_in
 from fastload.system.machine import usable_cores
+from tests.forecast.errors import Seen, groups
 
 BATCH = 32
 SCHEDULES = ((64, 64, 96, 128, 128), (96, 112, 128), (128, 128, 128), (64, 80, 96, 112, 128, 144))
@@ -52,6 +52,7 @@ PROCESSES = (1, 1, 1, 2)
 ALPHA = 0.2  # of MixUp
 LONG = 1_000_000  # images of an epoch without an end, where a sampler of our own cannot be given
 MOST_S = 60.0  # of measuring
+WAIT_S = 300.0  # for another process, which has failed if it takes longer
 AIMS = "aims: median 4 %, 90th percentile 8 %, 85 to 95 % inside"
 
 
@@ -160,21 +161,6 @@ def epochs(one: Training, data: str) -> Iterator[Iterable[object]]:
         yield whole
 
 
-class Seen(NamedTuple):
-    forecast: Range  # s
-    truth: float  # s
-    measuring: float  # s
-
-    @property
-    def error(self) -> float:
-        """As a share of the truth; more than 0: forecast too long."""
-        return self.forecast.value / self.truth - 1
-
-    @property
-    def inside(self) -> bool:
-        return self.forecast.low <= self.truth <= self.forecast.high
-
-
 def forecast(one: Training, images: int, measured: Measured) -> Range:
     """Seconds of the whole run."""
     step, alone, both = (
@@ -188,8 +174,16 @@ def forecast(one: Training, images: int, measured: Measured) -> Range:
     ).total  # fmt: skip
 
 
-def run(one: Training, data: str, seconds: float, wait: Callable[[], object]) -> Seen:
-    """Measure, forecast, and then train. wait: for the other processes."""
+def run(
+    one: Training,
+    data: str,
+    seconds: float,
+    wait: Callable[[], Any],
+    agreed: Callable[[bool], bool],
+) -> Seen:
+    """Measure, forecast, and then train. wait: for the other processes; agreed: with these, whether
+    the time is up.
+    """
     found = datasets.ImageFolder(data)
     step = Step(one.width, len(found.classes))
     images = (1 + (one.mix == MIXES[-1])) * len(found) // BATCH * BATCH
@@ -199,7 +193,8 @@ def run(one: Training, data: str, seconds: float, wait: Callable[[], object]) ->
             one, data, [size], one.workers if workers is None else workers, endless=True
         ),
         known if len(known) < 4 else [known[0], known[len(known) // 2], known[-1]],
-        step, one.workers, usable_cores(), seconds, lambda: wait() and None,
+        step, one.workers, usable_cores(), seconds, wait,
+        late=lambda: agreed(time.perf_counter() - begin > seconds),
     )  # fmt: skip
     ahead, measuring = forecast(one, images, measured), time.perf_counter() - begin
     wait()
@@ -214,11 +209,11 @@ def trained(one: Training, data: str, seconds: float, threads: int) -> Seen:
     """In processes of their own, if there are several."""
     if one.processes == 1:
         torch.set_num_threads(threads)
-        return run(one, data, seconds, lambda: None)
+        return run(one, data, seconds, lambda: None, lambda late: late)
     context = multiprocessing.get_context("spawn")
-    barrier, answers = context.Barrier(one.processes), context.SimpleQueue()
+    shared = context.Barrier(one.processes), context.Value("b", 0), context.SimpleQueue()
     children = [
-        context.Process(target=_child, args=(one, data, seconds, threads, barrier, answers))
+        context.Process(target=_child, args=(one, data, seconds, threads, *shared))
         for _ in range(one.processes)
     ]
     for child in children:
@@ -227,16 +222,27 @@ def trained(one: Training, data: str, seconds: float, threads: int) -> Seen:
         child.join()
     if any(child.exitcode for child in children):
         raise SystemExit(f"{one}: a process failed")
-    seen = [answers.get() for _ in children]
+    seen = [shared[-1].get() for _ in children]
     ends = (max(getattr(each.forecast, end) for each in seen) for end in ("value", "low", "high"))
     return Seen(Range(*ends), *(max(each[place] for each in seen) for place in (1, 2)))
 
 
-def _child(one: Training, data: str, seconds: float, threads: int, barrier: Any, to: Any) -> None:
+def _child(
+    one: Training, data: str, seconds: float, threads: int, barrier: Any, votes: Any, to: Any
+) -> None:
     torch.set_num_threads(threads)
     warnings.simplefilter("ignore", UserWarning)
+
+    def wait() -> None:
+        barrier.wait(WAIT_S)
+
+    def agreed(late: bool) -> bool:
+        votes.value |= late
+        wait()
+        return bool(votes.value)
+
     try:
-        to.put(run(one, data, seconds, lambda: barrier.wait(300)))
+        to.put(run(one, data, seconds, wait, agreed))
     except BaseException:
         barrier.abort()  # the other one ends too
         raise
@@ -251,27 +257,6 @@ def chosen(count: int) -> list[Training]:
 
     columns = map(spread, (KINDS, WORKERS, WIDTHS, SCHEDULES, MIXES, PROCESSES))
     return [Training(*row) for row in zip(*columns, strict=True)]
-
-
-def summary(what: str, seen: Sequence[Seen]) -> str:
-    errors = [100 * each.error for each in seen]
-    off = np.abs(errors)
-    return (
-        f"{what}: {len(seen)} trainings: median error {np.median(off):.1f} %, 90th percentile "
-        f"{np.percentile(off, 90):.1f} %, {100 * np.mean([each.inside for each in seen]):.0f} % "
-        f"inside the interval; median of the signed errors {np.median(errors):+.1f} %; measured "
-        f"for {max(each.measuring for each in seen):.0f} s at most"
-    )
-
-
-def groups(every: Sequence[Training], seen: Sequence[Seen]) -> Iterator[str]:
-    """The summary of each value of each choice, and of all."""
-    pairs = list(zip(every, seen, strict=True))
-    for name in ("name", "workers", "width", "mix", "processes"):
-        for value in sorted({getattr(one, name) for one in every}):
-            part = [each for one, each in pairs if getattr(one, name) == value]
-            yield summary(f"  {name} {value or 'none'}", part)
-    yield summary("all", seen)
 
 
 def main() -> None:
@@ -289,8 +274,8 @@ def main() -> None:
         seen.append(trained(one, given.data, given.seconds, given.threads))
         last = seen[-1]
         row = {"training": str(one), **last.forecast.to_json(), "truth": last.truth,
-               "error": last.error, "inside": last.inside, "measuring_s": last.measuring,
-               "load": os.getloadavg()[0]}  # fmt: skip
+               "error": last.error, "inside": last.inside,
+               "measuring_s": last.measuring}  # fmt: skip
         print(json.dumps(row), flush=True)
     print("\n".join(groups(every, seen)))
     late = [each for each in seen if each.measuring > MOST_S]
