@@ -81,21 +81,17 @@ def measure(
 
     make: a new loader of images of so many px, with so many workers (None: with `workers`), whose
     epochs are long; sizes: ascending, the last one is the full size; step: None if it is assumed;
-    counters: of energy; late: whether the time is up, asked after each turn but the first ones;
-    None: by the clock.
+    counters: of energy; late: whether the time is up, after FEWEST turns; None: by the clock.
     """
     begin = time.perf_counter()
     full, physical, meter = sizes[-1], min(cores, physical_cores()), Meter(counters)
-    fewer = {"one": 1} if workers > 1 else {}
-    if 1 < physical < min(workers, cores):
-        fewer["each"] = physical
+    fewer = _fewer(workers, cores, physical)
     count = (len(sizes) * (3 if step else 1)) + (0 if step else 1) + len(fewer)
     each = max(LEAST_S, seconds / TURNS / (count + bool(counters.parts)))
     ladders = {size: Ladder(make(size, None), step or EmulatedStep(1e6)) for size in sizes}
     turns = _turns(ladders, step, each)
     for name, number in fewer.items():
-        single = Ladder(make(full, number), EmulatedStep(1e6)).feed
-        turns[name] = partial(alone, single, each)
+        turns[name] = partial(alone, Ladder(make(full, number), EmulatedStep(1e6)).feed, each)
     late = late or (lambda: time.perf_counter() - begin > seconds)
     rates = _in_time(meter.turns(turns, each), late, on_done)
     batch = images_in(ladders[full].feed.take())
@@ -110,6 +106,12 @@ def measure(
         step_rates, training, batch, fill if workers else None, physical, rates.get("each"),
         meter.power(),
     )  # fmt: skip
+
+
+def _fewer(workers: int, cores: int, physical: int) -> dict[str, int]:
+    """Workers of loaders that show how the rate grows with the cores, by the name of their turn."""
+    found = {"one": 1} if workers > 1 else {}
+    return found | ({"each": physical} if 1 < physical < min(workers, cores) else {})
 
 
 def _in_time(
