@@ -40,8 +40,10 @@ def document(found: Forecast) -> Json:
         "cores_needed": _range(found.cores),
         "bytes_first_epoch": first,
         "bytes_later_epoch": later,
+        "memory_to_read_once_bytes": model.needed_memory(asked),
         "energy": _energy(found),
         "epochs": _epochs(run),
+        "full_size": _full(run),
         "what_if": {name: _range(other.total) for name, other in found.what_ifs.items()},
         "compared": found.compared,
         "options": [_option(one, found) for one in found.options],
@@ -50,6 +52,23 @@ def document(found: Forecast) -> Json:
         "extrapolated": list(found.extrapolated),
         "not_included": list(found.left_out),
         "machine_measured": found.facts,
+    }
+
+
+def _full(run: Run) -> Json:
+    """Images/s at the largest size, in the last epoch that has it: the first one may read from the
+    disk.
+    """
+    epoch = max(number for number, size in enumerate(run.sizes) if size == max(run.sizes))
+    bands = {"training": run.training, "loader": run.loader, "step": run.step}
+    seconds = {name: band.at(epoch) for name, band in bands.items()}
+    return {
+        "size_px": run.sizes[epoch],
+        **{
+            f"{name}_img_per_s": _range(Range(1 / one.value, 1 / one.high, 1 / one.low))
+            for name, one in seconds.items()
+        },
+        "limit": run.limits[epoch],
     }
 
 

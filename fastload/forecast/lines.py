@@ -88,7 +88,8 @@ def reading(found: Forecast) -> str:
     epochs = len(found.asked.sizes)
     whole = words.data(first + later * (epochs - 1))
     each = f"{words.data(first)} an epoch" if later else f"{words.data(first)} in the first epoch"
-    return f"{whole} read in all, {each}; where memory holds it, once"
+    memory = words.data(model.needed_memory(found.asked))
+    return f"{whole} read in all, {each}; once with {memory} of memory, whose cache holds them"
 
 
 def energy(found: Forecast) -> str:

@@ -144,6 +144,11 @@ def read_bytes(asked: Question) -> tuple[float, float]:
     return whole, 0.0 if whole <= CACHED * memory * 1e9 else whole
 
 
+def needed_memory(asked: Question) -> float:
+    """Bytes of memory of a machine whose page cache holds all data, so that they are read once."""
+    return asked.images * asked.image_bytes / CACHED
+
+
 def _read(asked: Question) -> Band:
     """Seconds per image of disk or network; epochs after the first read from memory if it holds
     all.

@@ -172,6 +172,9 @@ def test_memory_that_holds_the_data_is_read_into_once():
     assert first == later == 1_281_167 * 110_000.0
     held = made.question(3, disk=100.0, memory=1000.0)
     assert model.read_bytes(held) == (first, 0.0)
+    assert model.needed_memory(held) == pytest.approx(first / 0.8)
+    just = made.question(3, disk=100.0, memory=model.needed_memory(held) * 1.0001 / 1e9)
+    assert model.read_bytes(just)[1] == 0
     limits = model.run(held, made.measured()).limits
     assert limits[0] == READ
     assert READ not in limits[1:]
