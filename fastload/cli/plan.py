@@ -38,6 +38,7 @@ def plan(
     cpu_step: o.CpuStep = False,
     gpus: o.Gpus = 1,
     price: o.Price = None,
+    price_energy: o.PriceEnergy = None,
     target: o.Target = None,
     rates: o.Rates = None,
     compare: o.Compare = None,
@@ -53,8 +54,9 @@ def plan(
     given: dict[str, Any] = {
         "recipe": recipe, "data": data, "epochs": epochs, "images": images, "machine": machine,
         "assume": assume, "step_rate": step_rate, "cpu_step": cpu_step, "gpus": gpus,
-        "price": price, "target": target, "rates": rates, "compare": compare, "backend": backend,
-        "workers": workers, "batch_size": batch_size, "seconds": seconds, "model": model,
+        "price": price, "price_energy": price_energy, "target": target, "rates": rates,
+        "compare": compare, "backend": backend, "workers": workers, "batch_size": batch_size,
+        "seconds": seconds, "model": model,
     }  # fmt: skip
     o.check(given)
     outputs = attached.Outputs(json_to, html, verb="plan")
@@ -70,9 +72,10 @@ def plan(
 def _forecast(given: dict[str, Any]) -> "Forecast":
     """Raises FastloadError."""
     from fastload import recipes  # imports torch, which usage errors need not wait for
-    from fastload.forecast import compare, job, kept, machines, published
+    from fastload.forecast import compare, energy, job, kept, machines, published
 
     price = None if given["price"] is None else machines.price(given["price"])
+    per_kwh = None if given["price_energy"] is None else energy.price(given["price_energy"])
     recipe, where = recipes.load(given["recipe"]), None
     others: tuple[Machine, ...] = ()
     if given["epochs"] is not None:
@@ -85,7 +88,7 @@ def _forecast(given: dict[str, Any]) -> "Forecast":
     taken = ("images", "assume", "step_rate", "cpu_step", "gpus", "target", "backend", "workers",
              "batch_size", "seconds", "model")  # fmt: skip
     asked = job.Job(
-        recipe, given["data"] or "", machine=where, price=price,
+        recipe, given["data"] or "", machine=where, price=price, price_energy=per_kwh,
         command=o.command(given, DEFAULTS), **{name: given[name] for name in taken},
     )  # fmt: skip
     if given["rates"] is not None:

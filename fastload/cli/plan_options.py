@@ -53,6 +53,12 @@ Gpus = Annotated[int, typer.Option(metavar="N", help="GPUs of this machine.")]
 Price = Annotated[
     str | None, typer.Option(metavar="PRICE/h", help="What the machine costs: 32.77/h.")
 ]
+PriceEnergy = Annotated[
+    str | None,
+    typer.Option(
+        "--price-energy", metavar="PRICE/kWh", help="What the energy costs, where it is counted."
+    ),
+]
 Target = Annotated[
     float | None, typer.Option(metavar="TOP1", help="Published top-1 to reach, as 0.78.")
 ]

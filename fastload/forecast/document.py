@@ -8,6 +8,7 @@ from fastload.forecast import model
 from fastload.forecast.bands import Range
 from fastload.forecast.findings import Forecast
 from fastload.forecast.options import Option
+from fastload.forecast.power import Power
 from fastload.forecast.run import Run
 from fastload.measure import Sample
 from fastload.spec import Json
@@ -39,7 +40,10 @@ def document(found: Forecast) -> Json:
         "cores_needed": _range(found.cores),
         "bytes_first_epoch": first,
         "bytes_later_epoch": later,
+        "memory_to_read_once_bytes": model.needed_memory(asked),
+        "energy": _energy(found),
         "epochs": _epochs(run),
+        "full_size": _full(run),
         "what_if": {name: _range(other.total) for name, other in found.what_ifs.items()},
         "compared": found.compared,
         "options": [_option(one, found) for one in found.options],
@@ -48,6 +52,34 @@ def document(found: Forecast) -> Json:
         "extrapolated": list(found.extrapolated),
         "not_included": list(found.left_out),
         "machine_measured": found.facts,
+    }
+
+
+def _full(run: Run) -> Json:
+    """Images/s at the largest size, in the last epoch that has it: the first one may read from the
+    disk.
+    """
+    epoch = max(number for number, size in enumerate(run.sizes) if size == max(run.sizes))
+    bands = {"training": run.training, "loader": run.loader, "step": run.step}
+    seconds = {name: band.at(epoch) for name, band in bands.items()}
+    return {
+        "size_px": run.sizes[epoch],
+        **{
+            f"{name}_img_per_s": _range(Range(1 / one.value, 1 / one.high, 1 / one.low))
+            for name, one in seconds.items()
+        },
+        "limit": run.limits[epoch],
+    }
+
+
+def _energy(found: Forecast) -> Json:
+    used = found.energy
+    return {
+        "kwh": _range(used.kwh),
+        "parts_kwh": {part: _range(kwh) for part, kwh in used.parts.items()},
+        "price_per_kwh": found.price_energy,
+        "cost": _range(found.energy_cost),
+        "not_counted": list(used.missing),
     }
 
 
@@ -77,10 +109,25 @@ def _measured(found: Forecast) -> Json:
         "one_worker_img_per_s": list(measured.one_core.values) if measured.one_core else None,
         "step_img_per_s": _rates(measured.step),
         "training_img_per_s": _rates(measured.together),
+        "each_core_img_per_s": list(measured.each_core.values) if measured.each_core else None,
+        "physical_cores": measured.physical or None,
         "losses": list(measured.losses.values),
         "start_s": list(measured.start.values),
+        "fill_batches": list(measured.fill.values) if measured.fill else None,
+        "power": _power(measured.power),
         "seconds": found.seconds,
     }
+
+
+def _power(power: Power | None) -> Any:
+    if power is None:
+        return None
+    parts = {
+        part: {"idle_w": list(watts.idle.values)}
+        | {f"{kind}_w": _rates(getattr(watts, kind)) for kind in ("loader", "step", "together")}
+        for part, watts in power.parts.items()
+    }
+    return {"parts": parts, "missing": list(power.missing)}
 
 
 def _rates(measured: Mapping[int, Sample]) -> Json:

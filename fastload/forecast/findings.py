@@ -5,6 +5,7 @@ from functools import cached_property
 
 from fastload.forecast import model
 from fastload.forecast.bands import Range
+from fastload.forecast.energy import Energy, energy
 from fastload.forecast.measuring import Measured
 from fastload.forecast.model import Question
 from fastload.forecast.options import HOUR, Option, cheapest, front
@@ -32,6 +33,7 @@ class Forecast:
     facts: Json  # of the machine that was measured
     command: str
     seconds: float  # of measuring
+    price_energy: float | None = None  # per kWh
     compared: str | None = None
     options: tuple[Option, ...] = ()
 
@@ -57,6 +59,16 @@ class Forecast:
     @property
     def cost(self) -> Range | None:
         return self.hours.times(self.price) if self.price is not None else None
+
+    @cached_property
+    def energy(self) -> Energy:
+        return energy(self.asked, self.measured, self.run)
+
+    @property
+    def energy_cost(self) -> Range | None:
+        """What its kWh cost; None: they are not known, or nobody gave their price."""
+        kwh = self.energy.kwh
+        return kwh.times(self.price_energy) if kwh and self.price_energy is not None else None
 
     @property
     def waiting(self) -> dict[str, float]:
@@ -104,17 +116,16 @@ def stretches(run: Run) -> tuple[Stretch, ...]:
         )
         if same:
             continue
-        each, count = run.seconds.at(begin), epoch - begin
-        seconds = float(run.seconds.value[begin:epoch].sum())
+        whole, images = run.seconds.part(begin, epoch).total(), run.images * (epoch - begin)
         found.append(
             Stretch(
                 begin,
                 epoch - 1,
                 run.sizes[begin],
-                each.times(count / HOUR),
-                Range(*(run.images / part for part in (each.value, each.high, each.low))),
+                whole.times(1 / HOUR),
+                Range(*(images / part for part in (whole.value, whole.high, whole.low))),
                 limits[begin],
-                float(waits[begin:epoch].sum()) / seconds,  # type: ignore[index]
+                float(waits[begin:epoch].sum()) / whole.value,  # type: ignore[index]
             )
         )
         begin = epoch

@@ -10,7 +10,7 @@ import torch
 from fastload import lowering
 from fastload.backends import choosing
 from fastload.errors import UsageError
-from fastload.forecast import machines, measuring, notes, published, steps
+from fastload.forecast import machines, measuring, notes, power, published, steps
 from fastload.forecast.findings import Forecast
 from fastload.forecast.machines import Machine
 from fastload.forecast.measuring import Measured
@@ -45,6 +45,7 @@ class Job:
     cpu_step: bool = False  # the recipe's step, run on this CPU
     model: str | None = None  # of a step that runs: another network than the recipe's
     price: float | None = None  # per hour
+    price_energy: float | None = None  # per kWh
     target: float | None = None  # top-1, 0..1
     backend: str = "auto"
     workers: int | None = None
@@ -131,7 +132,10 @@ class Bench:
             classes = profiling.classes(pipeline)
             step = RecipeStep(recipe, classes, device, self.job.model)
         picked = sorted(sizes.chosen(recipe.size_per_epoch(), most or self.job.most))
-        return measuring.measure(make, picked, step, workers, usable_cores(), seconds, self.on_done)
+        counters = power.counters(on_gpu=step is not None and not self.job.cpu_step)
+        return measuring.measure(
+            make, picked, step, workers, usable_cores(), seconds, self.on_done, counters
+        )
 
     def backend(self, recipe: Recipe) -> str:
         """The one that runs the recipe. Raises BackendError."""
@@ -169,4 +173,5 @@ def run(job: Job, on_done: Callable[[], None] = lambda: None) -> Forecast:
         published.load().of(recipe.name),
         notes.extrapolated(asked, measured, len(pipeline.source), job.seconds),
         notes.left_out(asked), machine.facts(), job.command, time.perf_counter() - begin,
+        price_energy=job.price_energy,
     )  # fmt: skip

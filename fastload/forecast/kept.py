@@ -11,6 +11,7 @@ from fastload.forecast.document import SCHEMA
 from fastload.forecast.findings import Forecast
 from fastload.forecast.measuring import Measured
 from fastload.forecast.model import Question
+from fastload.forecast.power import Power, Watts
 from fastload.measure import Sample
 from fastload.spec import Json
 
@@ -50,11 +51,17 @@ def load(path: str) -> Kept:
 
 
 def _kept(path: str, found: Json, rates: Json) -> Kept:
-    one = rates["one_worker_img_per_s"]
+    # Files of earlier versions lack some
+    one, fill, each = (
+        _maybe(rates.get(name))
+        for name in ("one_worker_img_per_s", "fill_batches", "each_core_img_per_s")
+    )
     measured = Measured(
         _samples(rates["loader_img_per_s"]), int(rates["workers"]), int(rates["cores"]),
-        _sample(rates["start_s"]), _sample(rates["losses"]), None if one is None else _sample(one),
+        _sample(rates["start_s"]), _sample(rates["losses"]), one,
         _samples(rates["step_img_per_s"]), _samples(rates["training_img_per_s"]),
+        int(rates["batch_size"]), fill, int(rates.get("physical_cores") or 0), each,
+        _power(rates.get("power")),
     )  # fmt: skip
     if not measured.loader:
         raise ValueError("no size was measured")
@@ -70,6 +77,23 @@ def _kept(path: str, found: Json, rates: Json) -> Kept:
 def _samples(found: dict[str, Any]) -> dict[int, Sample]:
     """By side in px, ascending."""
     return {int(size): _sample(found[size]) for size in sorted(found, key=int)}
+
+
+def _power(found: Json | None) -> Power | None:
+    if found is None:
+        return None
+    parts = {
+        str(part): Watts(
+            _sample(watts["idle_w"]),
+            *(_samples(watts[f"{kind}_w"]) for kind in ("loader", "step", "together")),
+        )
+        for part, watts in found["parts"].items()
+    }
+    return Power(parts, tuple(map(str, found["missing"])))
+
+
+def _maybe(values: list[Any] | None) -> Sample | None:
+    return None if values is None else _sample(values)
 
 
 def _sample(values: list[Any]) -> Sample:
@@ -109,6 +133,7 @@ def forecast(kept: Kept, job: planning.Job) -> Forecast:
         (*notes.extrapolated(asked, measured, kept.data_images, kept.seconds),
          f"nothing was measured now: rates are those of {kept.where}"),
         notes.left_out(asked), kept.facts, job.command, kept.seconds,
+        price_energy=job.price_energy,
     )  # fmt: skip
 
 

@@ -88,7 +88,22 @@ def reading(found: Forecast) -> str:
     epochs = len(found.asked.sizes)
     whole = words.data(first + later * (epochs - 1))
     each = f"{words.data(first)} an epoch" if later else f"{words.data(first)} in the first epoch"
-    return f"{whole} read in all, {each}; where memory holds it, once"
+    memory = words.data(model.needed_memory(found.asked))
+    return f"{whole} read in all, {each}; once with {memory} of memory, whose cache holds them"
+
+
+def energy(found: Forecast) -> str:
+    """Part by part, with what is not in it."""
+    used, cost = found.energy, found.energy_cost
+    if used.kwh is None:
+        return f"energy is not known: {'; '.join(used.missing)}"
+    parts = ", ".join(
+        f"{part.upper()}s {words.number(kwh.value)}" for part, kwh in used.parts.items()
+    )
+    text = f"energy: {words.range_of(used.kwh)} kWh ({parts})"
+    if cost is not None:
+        text += f", cost {words.range_of(cost)} at {found.price_energy:g} per kWh"
+    return text + (f"; not counted: {'; '.join(used.missing)}" if used.missing else "")
 
 
 def sensitivity(found: Forecast) -> Iterator[str]:
@@ -106,7 +121,7 @@ def lines(found: Forecast) -> list[str]:
     """All of it but the tables; the first line is the answer."""
     out = [headline(found)]
     facts = (
-        accuracy(found), whose(found), waiting(found), cores(found), reading(found),
+        accuracy(found), whose(found), waiting(found), cores(found), reading(found), energy(found),
         *sensitivity(found),
     )  # fmt: skip
     out += [f"  {text}" for text in facts if text]

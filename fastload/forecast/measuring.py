@@ -2,20 +2,26 @@
 in turns.
 """
 
+import itertools
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
+from fastload.forecast.power import Meter, Power
 from fastload.measure import Sample, interleaved
 from fastload.profiler.batches import alone, images_in
 from fastload.profiler.ladder import Ladder
 from fastload.profiler.steps import EmulatedStep
+from fastload.system.energy import Counters
+from fastload.system.machine import physical_cores
 
-TURNS = 5
+TURNS = 5  # of each
+FEWEST = 2  # turns, of loaders so slow that the time is up
 STARTS = 3  # epochs that are begun, to see how long that takes
 LEAST_S = 0.2  # of a replicate
+NONE = Counters({}, ())
 
 
 class Step(Protocol):
@@ -33,17 +39,28 @@ class Measured:
 
     loader: Mapping[int, Sample]  # alone, with all workers
     workers: int
-    cores: int
-    start: Sample  # s from an epoch's begin to its first batch, beyond making that batch
+    cores: int  # hardware threads
+    start: Sample  # s from an epoch's begin until batches are made; the first is of a new loader
     losses: Sample  # times that step and loader take together, where each takes 1 alone
     one_core: Sample | None = None  # the loader with one worker, at the largest size
     step: Mapping[int, Sample] = field(default_factory=dict)  # alone; empty: it is assumed
     together: Mapping[int, Sample] = field(default_factory=dict)  # training; empty likewise
+    batch: int = 0  # images
+    # Batches' time from then to an epoch's first batch, as many as are made at once; none: 0
+    fill: Sample | None = None
+    physical: int = 0  # cores whose hardware threads `cores` are; 0: not known
+    each_core: Sample | None = None  # as one_core, with a worker for each of these
+    power: Power | None = None  # that the machine took meanwhile; None: nobody looked
 
     @property
     def used(self) -> int:
-        """Cores that the loader could keep busy."""
+        """Hardware threads that the loader could keep busy."""
         return max(1, min(self.workers, self.cores))
+
+    @property
+    def used_cores(self) -> int:
+        """Cores that are behind them: a kernel gives each its own as long as there are any."""
+        return min(self.used, self.physical or self.used)
 
 
 Make = Callable[[int, int | None], Iterable[object]]
@@ -57,17 +74,67 @@ def measure(
     cores: int,
     seconds: float,
     on_done: Callable[[], None] = lambda: None,
+    counters: Counters = NONE,
+    late: Callable[[], bool] | None = None,
 ) -> Measured:
     """Measure for about `seconds`.
 
     make: a new loader of images of so many px, with so many workers (None: with `workers`), whose
-    epochs are long; sizes: ascending, the last one is the full size; step: None if it is assumed.
+    epochs are long; sizes: ascending, the last one is the full size; step: None if it is assumed;
+    counters: of energy; late: whether the time is up, after FEWEST turns; None: by the clock.
     """
-    full = sizes[-1]
-    turns: dict[str, Callable[[], float]] = {}
-    count = (len(sizes) * (3 if step else 1)) + (0 if step else 1) + (workers > 1)
-    each = max(LEAST_S, seconds / TURNS / count)
+    begin = time.perf_counter()
+    full, physical, meter = sizes[-1], min(cores, physical_cores()), Meter(counters)
+    fewer = _fewer(workers, cores, physical)
+    count = (len(sizes) * (3 if step else 1)) + (0 if step else 1) + len(fewer)
+    each = max(LEAST_S, seconds / TURNS / (count + bool(counters.parts)))
     ladders = {size: Ladder(make(size, None), step or EmulatedStep(1e6)) for size in sizes}
+    turns = _turns(ladders, step, each)
+    for name, number in fewer.items():
+        turns[name] = partial(alone, Ladder(make(full, number), EmulatedStep(1e6)).feed, each)
+    late = late or (lambda: time.perf_counter() - begin > seconds)
+    rates = _in_time(meter.turns(turns, each), late, on_done)
+    batch = images_in(ladders[full].feed.take())
+    del ladders, turns
+    loader, step_rates, training = (
+        {size: rates[f"{what} {size}"] for size in sizes if f"{what} {size}" in rates}
+        for what in ("loader", "step", "together")
+    )
+    start, fill = _starts(make(full, None), loader[full].median)
+    return Measured(
+        loader, workers, cores, start, rates.get("balance", Sample((1.0,))), rates.get("one"),
+        step_rates, training, batch, fill if workers else None, physical, rates.get("each"),
+        meter.power(),
+    )  # fmt: skip
+
+
+def _fewer(workers: int, cores: int, physical: int) -> dict[str, int]:
+    """Workers of loaders that show how the rate grows with the cores, by the name of their turn."""
+    found = {"one": 1} if workers > 1 else {}
+    return found | ({"each": physical} if 1 < physical < min(workers, cores) else {})
+
+
+def _in_time(
+    turns: Mapping[str, Callable[[], float]], late: Callable[[], bool], on_done: Callable[[], None]
+) -> dict[str, Sample]:
+    """TURNS of each, or fewer: a replicate has whole rounds of batches, and so may take longer than
+    it should.
+    """
+    rates = interleaved(turns, FEWEST, on_done)
+    for _ in range(TURNS - FEWEST):
+        if late():
+            break
+        more = interleaved(turns, 1, on_done)
+        rates = {name: Sample(one.values + more[name].values) for name, one in rates.items()}
+    return rates
+
+
+def _turns(
+    ladders: Mapping[int, Ladder], step: Step | None, each: float
+) -> dict[str, Callable[[], float]]:
+    """What takes turns, by name and size. each: s of a turn."""
+    turns: dict[str, Callable[[], float]] = {}
+    full = max(ladders)
     for size, ladder in ladders.items():
         turns[f"loader {size}"] = partial(alone, ladder.feed, each)
         if step is not None:
@@ -75,21 +142,7 @@ def measure(
             turns[f"together {size}"] = partial(ladder.trained, each)
     if step is None:
         turns["balance"] = partial(_loss, ladders[full], each)
-    if workers > 1:
-        single = Ladder(make(full, 1), EmulatedStep(1e6)).feed
-        turns["one"] = partial(alone, single, each)
-    rates = interleaved(turns, TURNS, on_done)
-    del ladders, turns
-    loader = {size: rates[f"loader {size}"] for size in sizes}
-    begun = make(full, None)
-    starts = tuple(_start(begun, loader[full].median) for _ in range(STARTS))
-    step_rates, training = (
-        {size: rates[f"{what} {size}"] for size in sizes if step} for what in ("step", "together")
-    )
-    return Measured(
-        loader, workers, cores, Sample(starts), rates.get("balance", Sample((1.0,))),
-        rates.get("one"), step_rates, training,
-    )  # fmt: skip
+    return turns
 
 
 def _loss(ladder: Ladder, seconds: float) -> float:
@@ -102,7 +155,27 @@ def _loss(ladder: Ladder, seconds: float) -> float:
     return max(1.0, (before + alone(ladder.feed, seconds / 3)) / 2 / together)
 
 
-def _start(loader: Iterable[object], images_per_s: float) -> float:
+def _starts(loader: Iterable[object], images_per_s: float) -> tuple[Sample, Sample]:
+    """Of some epochs; the loader is new in the first one."""
+    seen = [_start(loader, images_per_s) for _ in range(STARTS)]
+    start, fill = (Sample(values) for values in zip(*seen, strict=True))
+    return start, fill
+
+
+def _start(loader: Iterable[object], images_per_s: float) -> tuple[float, float]:
+    """Seconds from an epoch's begin until batches are made; from then to the first batch, as times
+    of one batch.
+
+    Workers that make a batch each give all of their first ones at once, and late; threads that
+    make one batch together give it early. Until a round of batches is there, both have made as
+    many images.
+    """
+    size = max(1, int(getattr(loader, "num_workers", 0) or 0))
     begin = time.perf_counter()
-    batch = next(iter(loader))
-    return max(0.0, time.perf_counter() - begin - images_in(batch) / images_per_s)
+    batches = iter(loader)
+    images = images_in(next(batches))
+    first = time.perf_counter() - begin
+    made = images + sum(images_in(batch) for batch in itertools.islice(batches, size - 1))
+    whole = time.perf_counter() - begin
+    start = min(first, max(0.0, whole - made / images_per_s))
+    return start, min(float(size), (first - start) * images_per_s / images)

@@ -41,16 +41,46 @@ def run(asked: Question, measured: Measured) -> Run:
     measured_whole = asked.gpu is None and asked.here and machine.gpus == 1
     return Run(
         sizes, asked.images, _step(asked, measured), loader, _read(asked), blend(measured),
-        _range(measured.start),
-        rates.per_image(measured.together, sizes) if measured_whole else None,
+        starts(measured, len(sizes)),
+        rates.per_image(measured.together, sizes) if measured_whole else None, fill(measured),
     )  # fmt: skip
 
 
 def grows(measured: Measured) -> Range:
-    """How the loader's rate grows with the cores, as `machines.exponent` has it."""
+    """How the loader's rate grows with the cores, as `machines.exponent` has it.
+
+    Two hardware threads of a core share it, on any machine alike. So where this one has them, the
+    growth is that from one core to all cores, with one worker on each.
+    """
     one = measured.one_core.median if measured.one_core else None
-    full = measured.loader[max(measured.loader)].median
-    return machines.exponent(one, full, measured.used)
+    cores, full = measured.used_cores, measured.loader[max(measured.loader)]
+    if cores < measured.used:
+        if measured.each_core is None:
+            return machines.UNKNOWN
+        full = measured.each_core
+    return machines.exponent(one, full.median, cores)
+
+
+def starts(measured: Measured, epochs: int) -> Band:
+    """Seconds from an epoch's begin until batches are made; in the first epoch the loader is
+    new.
+    """
+    seen = measured.start
+    first, *later = seen.values
+    value = np.full(epochs, Sample(tuple(later) or (first,)).median)
+    value[0] = first
+    return Band(value, np.full(epochs, seen.low), np.full(epochs, seen.high))
+
+
+def fill(measured: Measured) -> Range:
+    """Images that are made before an epoch's first step.
+
+    Workers that began together may fall out of step, until one batch is made after the other.
+    """
+    if measured.fill is None:
+        return exactly(0.0)
+    seen = measured.fill
+    return Range(seen.median, min(1.0, seen.low), seen.high).times(measured.batch)
 
 
 def blend(measured: Measured) -> Range:
@@ -114,6 +144,11 @@ def read_bytes(asked: Question) -> tuple[float, float]:
     return whole, 0.0 if whole <= CACHED * memory * 1e9 else whole
 
 
+def needed_memory(asked: Question) -> float:
+    """Bytes of memory of a machine whose page cache holds all data, so that they are read once."""
+    return asked.images * asked.image_bytes / CACHED
+
+
 def _read(asked: Question) -> Band:
     """Seconds per image of disk or network; epochs after the first read from memory if it holds
     all.
@@ -134,7 +169,3 @@ def _step(asked: Question, measured: Measured) -> Band:
     several = steps.several(gpus)
     inverse = Range(1 / several.value, 1 / several.high, 1 / several.low)
     return rates.per_image(measured.step, sizes).times(inverse)
-
-
-def _range(sample: Sample) -> Range:
-    return Range(sample.median, sample.low, sample.high)

@@ -87,6 +87,8 @@ def _header(found: Forecast) -> str:
                 f"there are {asked.machine.cores} cores",
             )
         )
+    if (kwh := found.energy.kwh) is not None:
+        tiles.append((f"{words.number(kwh.value)} kWh", "energy", _between(kwh, words.number)))
     shown = "".join(
         f"<li><b>{escaped(big)}</b><span>{escaped(what)}</span><span>{escaped(more)}</span></li>"
         for big, what, more in tiles
@@ -173,7 +175,7 @@ def _sensitivity(found: Forecast) -> str:
     ]  # fmt: skip
     facts = "".join(
         f"<p>{escaped(_sentence(fact))}</p>"
-        for fact in (lines.cores(found), lines.reading(found))
+        for fact in (lines.cores(found), lines.reading(found), lines.energy(found))
         if fact
     )
     return f"<h2>What would change it</h2>{chart('Time to train', bars)}{facts}"

@@ -36,11 +36,20 @@ def per_image(measured: Mapping[int, Sample], sizes: Sequence[int]) -> Band:
 
     measured: by side in px; sizes: of each epoch, px.
     """
-    known = sorted(measured)
-    areas = np.array([float(size) ** 2 for size in known])
-    seconds = np.array([1 / measured[size].median for size in known])
-    value: Floats = np.interp(np.array(sizes, np.float64) ** 2, areas, seconds)
-    return around(value, spread(measured.values()))
+    seconds = {size: 1 / sample.median for size, sample in measured.items()}
+    return around(line(seconds, sizes), spread(measured.values()))
+
+
+def line(known: Mapping[int, float], sizes: Sequence[int]) -> Floats:
+    """What is known at some sides in px becomes what it is in each epoch, on lines over the area.
+
+    Outside of all known sizes the nearest one's value is taken.
+    """
+    sides = sorted(known)
+    areas = np.array([float(size) ** 2 for size in sides])
+    values = np.array([known[size] for size in sides])
+    found: Floats = np.interp(np.array(sizes, np.float64) ** 2, areas, values)
+    return found
 
 
 def around(value: Floats, half: float) -> Band:

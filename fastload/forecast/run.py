@@ -1,6 +1,6 @@
 """A run, epoch by epoch: how long it takes and what it waits for. Pure functions of rates."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -30,8 +30,9 @@ class Run:
     loader: Band  # s per image of the loader, all cores together
     read: Band  # s per image of disk and network; 0 where they are no limit or not known
     blend: Range  # how well step and loader work side by side, see `both`
-    start: Range  # s from an epoch's begin to its first batch
+    start: Band | Range  # s from an epoch's begin until batches are made
     together: Band | None = None  # s per image of both, where that was measured
+    fill: Range = field(default=exactly(0.0))  # images that are made before an epoch's first step
 
     @cached_property
     def longest(self) -> Band:
@@ -51,9 +52,19 @@ class Run:
         )
 
     @cached_property
+    def starting(self) -> Band:
+        """Seconds of each epoch in which step and loader do not work side by side.
+
+        The first batches are made before there is a step, and the last steps run when all batches
+        are made. So the shorter one of the two is hidden behind the longer one but for these.
+        """
+        shorter = self.step.at_most(self.loader.at_least(self.read))
+        return shorter.times(self.fill).plus(self.start)
+
+    @cached_property
     def seconds(self) -> Band:
         """Of each epoch."""
-        return self.training.times(exactly(self.images)).plus(self.start)
+        return self.training.times(exactly(self.images)).plus(self.starting)
 
     @property
     def total(self) -> Range:
@@ -93,7 +104,7 @@ class Run:
         }
         whole = np.maximum(sum(parts.values(), np.zeros(len(step))), 1e-300)
         waits = {cause: self.images * waiting * part / whole for cause, part in parts.items()}
-        return waits | {START: np.full(len(step), self.start.value)}
+        return waits | {START: self.starting.value}
 
 
 def both(step: Floats, data: Floats, blend: float) -> Floats:

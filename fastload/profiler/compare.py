@@ -1,4 +1,5 @@
-"""Two reports side by side: has training become slower, and which part of it?
+"""Two reports side by side: has training become slower, and which part of it? A plan may stand in
+the place of either.
 
 It is meant for a check that runs with every change.
 """
@@ -11,6 +12,8 @@ import numpy as np
 
 from fastload.errors import UsageError
 from fastload.measure import RESAMPLES, SEED, Interval
+from fastload.metrics import planned
+from fastload.profiler import foretold
 from fastload.profiler.report import SCHEMA
 from fastload.spec import Floats, Json
 from fastload.system import limits
@@ -104,6 +107,14 @@ def read(path: str) -> Json:
             f"profile: {path}: is no JSON ({error}); give a report written with --json"
         ) from error
     schema = report.get("schema") if isinstance(report, dict) else None
+    if schema in planned.SCHEMAS:
+        try:
+            report, schema = foretold.report(report), SCHEMA
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise UsageError(
+                f"profile: {path}: is a plan that foretells no rates ({type(error).__name__}: "
+                f"{error}); make it anew with fastload plan --json"
+            ) from error
     if schema != SCHEMA:
         raise UsageError(
             f"profile: {path}: schema is {schema!r}, want {SCHEMA!r}; give a report written with "
@@ -131,7 +142,7 @@ def compare(before: Json, after: Json) -> Comparison:
         tuple(
             f"{key} was {_at(before, key)}, is {_at(after, key)}"
             for key in SAME
-            if _at(before, key) != _at(after, key)
+            if _at(before, key) != _at(after, key) and not _untold(key, before, after)
         ),
     )
 
@@ -156,6 +167,11 @@ def _check_steps(before: Json, after: Json) -> None:
             f"profile: --compare: the emulated step before gave {rates[0]} images/s, after "
             f"{rates[1]} (want the same rate); give both profiles the same --step-rate or --assume"
         )
+
+
+def _untold(key: str, *reports: Json) -> bool:
+    """Whether one of them is a plan, which says nothing of that."""
+    return any("step" not in report and _at(report, key) is None for report in reports)
 
 
 def _headline(report: Json) -> str:

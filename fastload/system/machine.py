@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 CGROUPS, MEMBERSHIP = "/sys/fs/cgroup", "/proc/self/cgroup"
+CPUS = "/sys/devices/system/cpu"
 
 FFCV = "1.0.2"  # the version that the backend knows
 # FFCV is built where it is installed, with what Debian has of its libraries.
@@ -33,6 +34,17 @@ def usable_cores() -> int:
     """Cores that this process may really use: affinity, and the container's quota rounded up."""
     allowed, quota = len(affinity()), cpu_quota()
     return allowed if quota is None else max(1, min(allowed, -int(-quota // 1)))
+
+
+def physical_cores(threads: set[int] | None = None, root: str = CPUS) -> int:
+    """Cores whose hardware threads those are: this process's, where None is given. As many as
+    there are threads where the kernel does not tell, as in many virtual machines.
+    """
+    mine = affinity() if threads is None else threads
+    cores = {
+        _read(f"{root}/cpu{thread}/topology/thread_siblings_list") or str(thread) for thread in mine
+    }
+    return max(1, len(cores))
 
 
 def open_files() -> int:

@@ -27,8 +27,8 @@ def sample(rate: float, off: float = 0.01) -> Sample:
 def measured(rate: float = 3000.0, *, small: float = 5000.0, cores: int = 2) -> Measured:
     """A loader of `rate` images/s at full size and `small` at the smallest; twice one core's."""
     return Measured(
-        {99: sample(small), FULL: sample(rate)}, cores, cores, Sample((0.1, 0.1, 0.2)),
-        Sample((1.01, 1.02, 1.03)), sample(rate / cores),
+        {99: sample(small), FULL: sample(rate)}, cores, cores, Sample((0.2, 0.1, 0.1)),
+        Sample((1.01, 1.02, 1.03)), sample(rate / cores), batch=64,
     )  # fmt: skip
 
 

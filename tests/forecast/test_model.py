@@ -114,7 +114,9 @@ def test_what_was_measured_together_counts():
     asked = replace(asked, machine=machines.here(), gpu=None, here=True, images=1000)
     run = model.run(asked, known)
     held = replace(asked, sizes=(made.FULL,) * 10)
-    assert model.run(held, known).total.value == pytest.approx(10 * 1000 / 250 + 1.0, rel=0.001)
+    assert model.run(held, known).total.value == pytest.approx(
+        10 * 1000 / 250 + 0.2 + 0.9, rel=1e-6
+    )
     assert run.total.value < model.run(held, known).total.value
     assert list(model.what_ifs(asked, known)) == ["decoding and augmenting were free"]
 
@@ -170,6 +172,9 @@ def test_memory_that_holds_the_data_is_read_into_once():
     assert first == later == 1_281_167 * 110_000.0
     held = made.question(3, disk=100.0, memory=1000.0)
     assert model.read_bytes(held) == (first, 0.0)
+    assert model.needed_memory(held) == pytest.approx(first / 0.8)
+    just = made.question(3, disk=100.0, memory=model.needed_memory(held) * 1.0001 / 1e9)
+    assert model.read_bytes(just)[1] == 0
     limits = model.run(held, made.measured()).limits
     assert limits[0] == READ
     assert READ not in limits[1:]

@@ -13,6 +13,7 @@ from fastload.forecast import document, lines, options, page, plots, words
 from fastload.forecast.bands import Range
 from fastload.forecast.findings import stretches
 from fastload.forecast.options import Option
+from fastload.profiler import foretold
 from tests.forecast import made
 from tests.forecast.test_model import simple
 from tests.tags import Tags
@@ -64,6 +65,7 @@ def test_the_text_begins_with_the_answer():
     assert "the loader on 22 cores from 2 here, 11 times" in text
     assert "not included: EMA; BlurPool; stochastic depth; binary cross-entropy; validation" in text
     assert "accuracies are of ImageNet" not in text
+    assert "141 GB an epoch; once with 176 GB of memory, whose cache holds them" in text
     fewer = replace(FOUND, asked=replace(FOUND.asked, images=1000))
     assert lines.whose(fewer) == (
         "accuracies are of ImageNet's 1,281,167 images, and an epoch here has 1,000"
@@ -108,6 +110,13 @@ def test_the_document_is_json_with_every_epoch():
     assert total == pytest.approx(written["seconds"]["value"])
     assert written["cost"]["value"] == pytest.approx(32.77 * total / 3600)
     assert sum(one["cheapest"] for one in written["options"]) == 1
+    full, last = written["full_size"], COMPARED.run.training.at(179)
+    assert (full["size_px"], full["limit"]) == (167, COMPARED.run.limits[179])
+    assert full["training_img_per_s"]["low"] == pytest.approx(1 / last.high)
+    assert (
+        foretold.report(written)["replicates"]["training_img_per_s"][1]
+        == (full["training_img_per_s"]["value"])
+    )
     assert written["measured"]["loader_img_per_s"]["99"] == [4950.0, 5000.0, 5050.0]
 
 

@@ -38,6 +38,21 @@ def times(factor: float, name: str = "training_img_per_s") -> dict:
     return out
 
 
+PLAN = {
+    "schema": "fastload.plan/1",
+    "recipe": "hot",
+    "full_size": {
+        "size_px": 167,
+        "training_img_per_s": {"value": 580.0, "low": 560.0, "high": 600.0},
+        "loader_img_per_s": {"value": 600.0, "low": 580.0, "high": 620.0},
+        "step_img_per_s": {"value": 3000.0, "low": 2500.0, "high": None},
+        "limit": "cpu",
+    },
+    "measured": {"data_images": 8, "batch_size": 16},
+    "machine_measured": {"cpu": "Test CPU", "usable_cores": 2, "gpu": None},
+}
+
+
 @pytest.fixture
 def files(tmp_path):
     def write(*documents: object) -> list[str]:
@@ -168,4 +183,25 @@ def test_errors(run, files, tmp_path):
     assert str(run("profile", "--compare", path, path, "--data", "x").exception) == (
         "profile: --compare takes two reports and measures nothing; leave out --data, --html and "
         "the command"
+    )
+
+
+def test_a_plan_is_compared_with_what_came(files):
+    paths = files(PLAN, BEFORE, {**PLAN, "full_size": {}})
+    before, after = (compare.read(path) for path in paths[:2])
+    found = compare.compare(before, after)
+    training = found.rates["training"]
+    assert training.value == pytest.approx(590 / 580)
+    assert (training.low, training.high) == pytest.approx((590 / 600, 590 / 560))
+    assert found.lines()[0] == (
+        "NO CLEAR DIFFERENCE   before: planned, the cpu as the limit, stall 80.7 %   after: "
+        "CPU-BOUND: decode, stall 80.3 %"
+    )
+    assert not found.slower
+    assert not any("device" in text or "step" in text for text in found.differ)
+    with pytest.raises(UsageError) as caught:
+        compare.read(paths[2])
+    assert str(caught.value) == (
+        f"profile: {paths[2]}: is a plan that foretells no rates (KeyError: 'limit'); make it anew "
+        "with fastload plan --json"
     )
