@@ -233,7 +233,7 @@ TOPICS = (
         "tool.",
     ),
     Topic(
-        "Forecasts", "UsageError", ("forecast/", "cli/plan"),
+        "Forecasts", "UsageError", ("forecast/", "system/energy", "cli/plan"),
         "Options of `fastload plan` exclude each other, or a file of machines is not as it should "
         "be.",
         "Give one option of those that the text names. [planning.md](planning.md) has the form of "
