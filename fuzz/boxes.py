@@ -27,7 +27,7 @@ def _below(folder: Path) -> Path:
     return root
 
 
-def _opened(root: Path, make: Callable[[], detection.Detection]) -> None:
+def _opened(root: Path, make: Callable[[], detection.Detection]) -> bool:
     """Every target of the data set that `make` gives, if it gives one."""
     try:
         data = make()
@@ -36,6 +36,8 @@ def _opened(root: Path, make: Callable[[], detection.Detection]) -> None:
             data.target(number, SIZE)
     except (SourceError, ValueError) as error:
         refused(error, root)
+        return False
+    return True
 
 
 def _check(found: Objects) -> None:
@@ -48,26 +50,28 @@ def yolo_seeds(_: Path) -> list[bytes]:
     return [b"0 0.5 0.5 0.25 0.5\n", b"1 0.1 0.1 0.9 0.1 0.9 0.7\n\n0 0 0 0 0\n"]
 
 
-def run_yolo(folder: Path, data: bytes) -> None:
+def run_yolo(folder: Path, data: bytes) -> bool:
     root = _below(folder)
     (root / "data.yaml").unlink(missing_ok=True)
     image = detection.yolo(root).source.name(0)
     place = Path(image.replace("/images/", "/labels/")).with_suffix(".txt")
     place.parent.mkdir(parents=True, exist_ok=True)
     put(place, data)
-    _opened(root, lambda: detection.yolo(root))
+    taken = _opened(root, lambda: detection.yolo(root))
     place.unlink()
+    return taken
 
 
 def yaml_seeds(_: Path) -> list[bytes]:
     return [b"train: images/train\nnames: {0: a, 1: b}\n", b"train: [images/train]\nnames: [a]\n"]
 
 
-def run_yaml(folder: Path, data: bytes) -> None:
+def run_yaml(folder: Path, data: bytes) -> bool:
     root = _below(folder)
     put(root / "data.yaml", data)
-    _opened(root, lambda: detection.yolo(root))
+    taken = _opened(root, lambda: detection.yolo(root))
     (root / "data.yaml").unlink()
+    return taken
 
 
 def lvis_seeds(_: Path) -> list[bytes]:
@@ -78,21 +82,21 @@ def lvis_seeds(_: Path) -> list[bytes]:
     return [json.dumps(said).encode()]
 
 
-def run_lvis(folder: Path, data: bytes) -> None:
+def run_lvis(folder: Path, data: bytes) -> bool:
     root = _below(folder)
     put(root / "lvis.json", data)
-    _opened(root, lambda: detection.lvis(root, root / "lvis.json"))
+    return _opened(root, lambda: detection.lvis(root, root / "lvis.json"))
 
 
 def csv_seeds(_: Path) -> list[bytes]:
     return [f"{HEAD}0,/m/1,0.25,0.5,0.5,1\n1,/m/0,0,1,0,1\n".encode()]
 
 
-def run_csv(folder: Path, data: bytes) -> None:
+def run_csv(folder: Path, data: bytes) -> bool:
     root = _below(folder)
     put(root / "boxes.csv", data)
     places = (root / "images", root / "boxes.csv", root / "classes.csv")
-    _opened(root, lambda: detection.open_images(*places))
+    return _opened(root, lambda: detection.open_images(*places))
 
 
 def voc_seeds(_: Path) -> list[bytes]:
@@ -101,13 +105,13 @@ def voc_seeds(_: Path) -> list[bytes]:
     return [f"<annotation>{one}{one}</annotation>".encode()]
 
 
-def run_voc(folder: Path, data: bytes) -> None:
+def run_voc(folder: Path, data: bytes) -> bool:
     root = _below(folder)
     for name in ("Annotations", "ImageSets/Main"):
         (root / name).mkdir(parents=True, exist_ok=True)
     put(root / "Annotations" / "0.xml", data)
     put(root / "ImageSets" / "Main" / "train.txt", b"0")
-    _opened(root, lambda: detection.voc(root))
+    return _opened(root, lambda: detection.voc(root))
 
 
 def objects_seeds(_: Path) -> list[bytes]:
@@ -118,7 +122,7 @@ def objects_seeds(_: Path) -> list[bytes]:
     return [json.dumps({**said, "objects": [box, more]}).encode()]
 
 
-def run_objects(_: Path, data: bytes) -> None:
+def run_objects(_: Path, data: bytes) -> bool:
     """Of a file beside an image, and of the row that it is in a table."""
     try:
         said = record.parsed(data)
@@ -127,7 +131,8 @@ def run_objects(_: Path, data: bytes) -> None:
         if record.dumped(record.of_row(record.row_of(record.parsed(text)))) != text:
             raise AssertionError(f"a row gives another file than {text!r}")
     except ValueError:
-        return
+        return False
+    return True
 
 
 TARGETS = {

@@ -50,26 +50,27 @@ def arrow_seeds(folder: Path) -> list[bytes]:
     return [(made(folder) / shard_index.INDEX).read_bytes()]
 
 
-def run_arrow(folder: Path, data: bytes) -> None:
+def run_arrow(folder: Path, data: bytes) -> bool:
     put(folder / "out" / shard_index.INDEX, data, signed=True)
-    looked_at(folder)
+    return looked_at(folder)
 
 
-def looked_at(folder: Path) -> None:
+def looked_at(folder: Path) -> bool:
     try:
         source = shards.load(str(folder / "out"))
     except SourceError as error:
         refused(error, folder)
-        return
+        return False
     every = np.arange(len(source))
     place = source.locate(every)
     if not (len(place.file) == len(source.labels) == len(every)) or min(source.labels) < 0:
         raise AssertionError("columns of other lengths")
     for row in every[:10].tolist():
         source.name(row), source.index.format(row)
+    return True
 
 
-def run_groups(folder: Path, data: bytes) -> None:
+def run_groups(folder: Path, data: bytes) -> bool:
     """As a large index, which is gone over in groups: those of its blocks fit as well."""
     (folder / "out" / shard_index.INDEX).write_bytes(data)
     (folder / "out" / shard_index.SUM).write_bytes(sums.text(data))
@@ -77,7 +78,7 @@ def run_groups(folder: Path, data: bytes) -> None:
     small, shard_rows.SMALL = shard_rows.SMALL, 0
     os.environ["XDG_CACHE_HOME"] = str(folder / "cache")
     try:
-        looked_at(folder)
+        return looked_at(folder)
     finally:
         shard_rows.SMALL = small
 

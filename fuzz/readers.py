@@ -1,8 +1,10 @@
 """Fuzz targets for what Python reads: any bytes give a value or the typed error that the docstrings
 promise, and nothing else.
 
-    python -m fuzz.readers TARGET [libFuzzer's options and folders]     needs atheris
-    python -m fuzz.readers TARGET --seeds FOLDER                        what the target begins with
+    python -m fuzz.readers TARGET [--taken FILE] [libFuzzer's options and folders]   needs atheris
+    python -m fuzz.readers TARGET --seeds FOLDER                   what the target begins with
+
+FILE gets the number of inputs that were taken whole: neither refused nor left aside.
 
 fuzz/run.sh calls it. Checksums are made to fit, so that the fuzzer gets past them, as whoever
 writes the files could.
@@ -43,14 +45,14 @@ class Target(NamedTuple):
     """What is fuzzed: seeds(folder) may write there what `run` needs beside the input."""
 
     seeds: Callable[[Path], list[bytes]]
-    run: Callable[[Path, bytes], None]
+    run: Callable[[Path, bytes], bool]  # whether it was taken whole
 
 
 def tar_seeds(folder: Path) -> list[bytes]:
     return [path.read_bytes() for path in converted.made(folder).glob("*.tar")]
 
 
-def run_tar(folder: Path, data: bytes) -> None:
+def run_tar(folder: Path, data: bytes) -> bool:
     path = folder / "x.tar"
     put(path, data)
     try:
@@ -66,6 +68,8 @@ def run_tar(folder: Path, data: bytes) -> None:
             read(source, sample)
     except SourceError as error:
         refused(error, folder)
+        return False
+    return True
 
 
 def sidecar_seeds(folder: Path) -> list[bytes]:
@@ -74,36 +78,38 @@ def sidecar_seeds(folder: Path) -> list[bytes]:
     return [(root / seek.INDEX).read_bytes()]
 
 
-def run_sidecar(folder: Path, data: bytes) -> None:
+def run_sidecar(folder: Path, data: bytes) -> bool:
     root = folder / "images"
     put(root / seek.INDEX, data, signed=True)
     found = seek.find(list(LEAF), [str(root)])  # raises nothing
     if found.seek is None:
-        return
+        return False
     place = found.seek.locate(np.arange(len(LEAF)))
     inside = (place.size == 0) | (
         (place.offset >= 0) & (place.size > 0) & (place.offset + place.size <= found.bytes)
     )
     if not inside.all():
         raise AssertionError("an index outside the file")
+    return True
 
 
 def beton_seeds(_: Path) -> list[bytes]:
     return [whole()]
 
 
-def run_beton(folder: Path, data: bytes) -> None:
+def run_beton(folder: Path, data: bytes) -> bool:
     path = folder / "x.beton"
     put(path, data)
     try:
         file = beton_file.read(str(path))
     except SourceError as error:
         refused(error, path)
-        return
+        return False
     for name in file.names:
         for sample in range(min(len(file), 8)):
             with contextlib.suppress(ValueError):  # JSON that is none
                 file.value(name, sample)
+    return True
 
 
 def recipe_seeds(_: Path) -> list[bytes]:
@@ -111,13 +117,15 @@ def recipe_seeds(_: Path) -> list[bytes]:
     return [(folder / f"{name}.toml").read_bytes() for name in recipes.names()]
 
 
-def run_recipe(folder: Path, data: bytes) -> None:
+def run_recipe(folder: Path, data: bytes) -> bool:
     path = folder / "x.toml"
     put(path, data)
     try:
         recipes.load(path)
     except (UsageError, PipelineError) as error:
         refused(error, path)
+        return False
+    return True
 
 
 def a_loader() -> fastload.DataLoader:
@@ -134,18 +142,19 @@ def state_seeds(_: Path) -> list[bytes]:
 LOADERS: list[fastload.DataLoader] = []
 
 
-def run_state(_: Path, data: bytes) -> None:
+def run_state(_: Path, data: bytes) -> bool:
     try:
         given = json.loads(data)
     except (ValueError, RecursionError):
-        return
+        return False
     LOADERS[:] = LOADERS or [a_loader()]
     try:
         LOADERS[0].load_state_dict(given)
     except UsageError as error:
         refused(error, "DataLoader.load_state_dict: ")
-    else:
-        LOADERS.clear()
+        return False
+    LOADERS.clear()
+    return True
 
 
 def journal_seeds(folder: Path) -> list[bytes]:
@@ -156,7 +165,7 @@ def journal_seeds(folder: Path) -> list[bytes]:
     return [json.dumps(lie).encode() for lie in lies]
 
 
-def run_journal(folder: Path, data: bytes) -> None:
+def run_journal(folder: Path, data: bytes) -> bool:
     """What a planted journal names is moved within its folder, or not at all."""
     out = folder / "out"
     out.mkdir(exist_ok=True)
@@ -168,12 +177,14 @@ def run_journal(folder: Path, data: bytes) -> None:
     with opened(str(out)) as held:
         commits.take_back(held)
         records, _ = journal.read(DirEntry(held, commits.JOURNAL))
+        taken = bool(records)
         for name in journal.files(records):
             if name != Inner(str(name)):
                 raise AssertionError(f"{name!r} is no name")
         commits.discard(held)
     if sorted(os.listdir(folder)) != ["out", "x"] or (folder / "x").read_bytes() != b"theirs":
         raise AssertionError("something outside has changed")
+    return taken
 
 
 def name_seeds(_: Path) -> list[bytes]:
@@ -183,7 +194,7 @@ def name_seeds(_: Path) -> list[bytes]:
     ]
 
 
-def run_name(folder: Path, data: bytes) -> None:
+def run_name(folder: Path, data: bytes) -> bool:
     """Whatever a name is made of: a key, a suffix and a path of it stay below a folder."""
     text, top = os.fsdecode(data), str(folder)
     made = [f"k.{name}" for name in names.unique_suffixes([text])]
@@ -195,6 +206,7 @@ def run_name(folder: Path, data: bytes) -> None:
     for name in made:
         if not os.path.normpath(os.path.join(top, name)).startswith(f"{top}/"):
             raise AssertionError(f"{name!r} leads out")
+    return bool(made)
 
 
 TARGETS = {
@@ -212,6 +224,22 @@ TARGETS = {
 }
 
 
+class Count:
+    """How many inputs were taken whole: a target that refuses all of them says nothing.
+
+    libFuzzer ends the process without a word to Python, so each number goes to the file at once.
+    """
+
+    def __init__(self, target: Target, folder: Path, file: str) -> None:
+        self.target, self.folder, self.taken = target, folder, 0
+        self.file = os.open(file, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o666)
+
+    def run(self, data: bytes) -> None:
+        if self.target.run(self.folder, data):
+            self.taken += 1
+            os.pwrite(self.file, b"%d\n" % self.taken, 0)
+
+
 def main(arguments: list[str]) -> None:
     name, *options = arguments
     chosen = TARGETS[name]
@@ -223,7 +251,10 @@ def main(arguments: list[str]) -> None:
             for number, seed in enumerate(seeds):
                 (Path(options[1]) / f"seed-{number}").write_bytes(seed)
             return
-        atheris.Setup([sys.argv[0], *options], lambda data: chosen.run(folder, data))
+        file = str(folder / "taken")
+        if options[:1] == ["--taken"]:
+            _, file, *options = options
+        atheris.Setup([sys.argv[0], *options], Count(chosen, folder, file).run)
         atheris.Fuzz()
 
 

@@ -4,14 +4,17 @@
 # Kernels (kernels/fuzz, ASan and UBSan): parse, verdict, index, layer, region, transcode, device, augment, page, png, webp. They need Clang with libFuzzer, and a name for
 # it in CXX if that is not clang++ or clang++-NN.
 # Readers (fuzz/readers.py): tar, arrow, groups, sidecar, beton, recipe, journal, name, state;
-# and of fuzz/spans.py: tars, mds, litdata, tfrecord, lmdb, parquet, kept; and values. They need PYTHON (default: python3) with fastload and atheris.
+# of fuzz/spans.py: tars, mds, litdata, tfrecord, lmdb, parquet, chunk, kept; of fuzz/boxes.py: yolo, data_yaml, lvis, open_images, voc, objects; and values.
+# They say how many inputs they have taken whole, and fail if there was none. They need PYTHON (default: python3) with fastload and atheris.
 # The corpus grows in build/fuzz/corpus from run to run; what was found lies in build/fuzz/found. Without a target's tools it says so.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:?fuzz/run.sh: want SECONDS}
 shift
 kernels="parse verdict index layer region transcode device augment page png webp"
-readers="tar arrow groups sidecar beton recipe journal name state tars mds litdata tfrecord lmdb parquet kept values"
+spans="tars mds litdata tfrecord lmdb parquet chunk kept"
+boxes="yolo data_yaml lvis open_images voc objects"
+readers="tar arrow groups sidecar beton recipe journal name state $spans $boxes values"
 targets=${*:-$kernels $readers}
 out=build/fuzz
 python=${PYTHON:-python3}
@@ -42,19 +45,24 @@ build() {
 # Files and indexes; augment's programs are short and hold no markers.
 options() { [ "$1" = augment ] && echo "-max_len=168" || echo "-dict=kernels/fuzz/jpeg.dict -max_len=2048"; }
 
+# What is opened in place is read thousands of times a second where it is small.
+longest() { is_in "$1" "$spans" && echo 8192 || echo 65536; }
+
 # Prints the JSON line; fails if there are findings. TARGET COMMAND...
 report() {
   local target=$1 log=$out/$1.log
   shift
   mkdir -p "$out/corpus/$target" "$out/seeds/$target" "$out/found/$target"
+  rm -f "$out/$target.taken"
   "$@" -max_total_time="$seconds" -print_final_stats=1 -artifact_prefix="$out/found/$target/" \
     "$out/corpus/$target" "$out/seeds/$target" >"$log" 2>&1 || true
-  local runs rate found
+  local runs rate found taken
   runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
   rate=$(sed -n 's/^stat::average_exec_per_sec: *//p' "$log")
   found=$(find "$out/found/$target" -type f ! -name 'slow-unit-*' | wc -l)  # slow ones tell of the machine; a hang is a timeout
-  echo "{\"target\": \"$target\", \"seconds\": $seconds, \"executions\": ${runs:-0}, \"per_second\": ${rate:-0}, \"findings\": $found}"
-  [ "$found" = 0 ] && [ "${runs:-0}" != 0 ] || { tail -n 30 "$log" >&2; return 1; }
+  taken=$(cat "$out/$target.taken" 2>/dev/null || echo null)  # whole; kernels do not say
+  echo "{\"target\": \"$target\", \"seconds\": $seconds, \"executions\": ${runs:-0}, \"per_second\": ${rate:-0}, \"taken\": ${taken:-0}, \"findings\": $found}"
+  [ "$found" = 0 ] && [ "${runs:-0}" != 0 ] && [ "${taken:-0}" != 0 ] || { tail -n 30 "$log" >&2; return 1; }
 }
 
 missing() { echo "{\"target\": \"$1\", \"skipped\": \"$2\"}"; }
@@ -69,7 +77,7 @@ for target in $targets; do
   elif is_in "$target" "$readers"; then
     "$python" -c "import atheris" 2>/dev/null || { missing "$target" "no atheris in $python"; continue; }
     "$python" -m fuzz.readers "$target" --seeds "$out/seeds/$target"
-    report "$target" "$python" -m fuzz.readers "$target" -max_len=65536 -timeout=20 || failed=1
+    report "$target" "$python" -m fuzz.readers "$target" --taken "$out/$target.taken" -max_len="$(longest "$target")" -timeout=20 || failed=1
   else
     echo "fuzz/run.sh: target $target is unknown (want $kernels $readers)" >&2
     exit 2

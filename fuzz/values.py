@@ -37,17 +37,17 @@ def values_seeds(_: Path) -> list[bytes]:
     ]
 
 
-def run_values(_: Path, data: bytes) -> None:
+def run_values(_: Path, data: bytes) -> bool:
     if len(data) < 2:
-        return
+        return False
     kind, declared = KINDS[data[0] % len(KINDS)], TYPES[data[1] % len(TYPES)]
     wanted = None if declared is None else field_types.parsed("x", declared)
     if wanted is not None and field_types.misfit(kind, wanted):
-        return
+        return False
     try:
         value = field_types.decoder(kind, wanted)[1](data[2:])
     except (ValueError, RecursionError):
-        return
+        return False
     if wanted is not None and wanted.numbers:
         if (value.dtype.newbyteorder("="), value.shape) != (wanted.dtype, wanted.shape):
             raise AssertionError(f"{kind} as {declared}: {value!r}")
@@ -55,3 +55,4 @@ def run_values(_: Path, data: bytes) -> None:
         want = str if wanted.text == "text" else bytes
         if type(value) is not want:
             raise AssertionError(f"{kind} as {declared}: {value!r}")
+    return True

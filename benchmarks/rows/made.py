@@ -76,7 +76,7 @@ def _index(where: Path, sizes: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> 
     begins = np.cumsum(sizes) - sizes
     keeping = Keeping(index)
     for number, shard in enumerate(mds_index.shards_of(str(where))):
-        asked = mds_index.asked_of(shard, mds._fields(shard, None))
+        asked = mds_index.asked_of(shard, mds.fields_of(shard, None))
         facts = os.stat(shard.path)
         image = np.sort(rng.integers(0, DIFFERENT, shard.samples))
         label = rng.integers(0, CLASSES, shard.samples)

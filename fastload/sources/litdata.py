@@ -35,13 +35,13 @@ def load(where: str, fields: tuple[str, str] | None = None) -> SpanSource:
     takes the first of each kind. Raises SourceError with the first problem of each chunk.
     """
     leaves, chunks = litdata_index.read(where)
-    numbers = chosen(os.path.join(where, INDEX), ("leaf", "leaves"), leaves, KINDS, fields)
+    numbers = fields_of(where, leaves, fields)
     of = {chunk.path: chunk for chunk in chunks}
     found = first_look.parts(
         where,
         span_index.path_of("litdata", where, *(fields or ())),
         {chunk.path: repr((chunk.samples, leaves, numbers)) for chunk in chunks},
-        lambda path, file, _: _spans(of[path], leaves, numbers, file.fileno()),
+        lambda path, file, _: part_of(of[path], leaves, numbers, file.fileno()),
         READERS,
         paths=[chunk.path for chunk in chunks],
     )
@@ -54,8 +54,13 @@ def load(where: str, fields: tuple[str, str] | None = None) -> SpanSource:
     return joined(where, [chunk.path for chunk in chunks], found, classes)
 
 
-def _spans(chunk: Chunk, leaves: list[Leaf], fields: Fields, file: int) -> Part:
-    """Raises SourceError and OSError."""
+def fields_of(where: str, leaves: list[Leaf], fields: tuple[str, str] | None) -> Fields:
+    """The leaves that are read, as `load` has them. Raises SourceError."""
+    return chosen(os.path.join(where, INDEX), ("leaf", "leaves"), leaves, KINDS, fields)
+
+
+def part_of(chunk: Chunk, leaves: list[Leaf], fields: Fields, file: int) -> Part:
+    """Where the images of an open chunk lie, and their labels. Raises SourceError and OSError."""
     path, found = chunk.path, layout(chunk, len(leaves), file)
     image, label = fields
     if found is None:

@@ -56,7 +56,7 @@ def _field(source: SpanSource, leaves: list[Leaf], chunks: list[Chunk], name: st
     if name not in known:
         raise fields.lacking(source.where, name, known)
     number = known.index(name)
-    if (kind := _kind(leaves[number])) is None:
+    if (kind := kind_of(leaves[number])) is None:
         raise SourceError(
             f"{os.path.join(source.where, INDEX)}: leaf {short(name)} is of type "
             f"{short(leaves[number].type)} (want {', '.join([*KINDS, *PLAIN])}); fastload "
@@ -67,14 +67,14 @@ def _field(source: SpanSource, leaves: list[Leaf], chunks: list[Chunk], name: st
         source.where,
         span_index.path_of("litdata", source.where, "beside", name),
         {chunk.path: repr((chunk.samples, leaves, number)) for chunk in chunks},
-        lambda path, file, _: _part(of[path], leaves, number, kind, file.fileno()),
+        lambda path, file, _: part_of(of[path], leaves, number, kind, file.fileno()),
         READERS,
         paths=[chunk.path for chunk in chunks],
     )
     return fields.of_spans(name, kind, found)
 
 
-def _kind(leaf: Leaf) -> str | None:
+def kind_of(leaf: Leaf) -> str | None:
     """How field_types calls the leaf's type; None: it is none of these."""
     start, _, said = leaf.type.partition(":")
     if start not in PLAIN:
@@ -83,7 +83,7 @@ def _kind(leaf: Leaf) -> str | None:
     return None if name is None else field_types.of_several(name)
 
 
-def _part(chunk: Chunk, leaves: list[Leaf], number: int, kind: str, file: int) -> Part:
+def part_of(chunk: Chunk, leaves: list[Leaf], number: int, kind: str, file: int) -> Part:
     """Of one chunk. Raises SourceError and OSError."""
     found = layout(chunk, len(leaves), file)
     if found is None:

@@ -39,8 +39,13 @@ class Chunk(NamedTuple):
 
 def read(where: str) -> tuple[list[Leaf], list[Chunk]]:
     """The leaves of each sample, and the chunks that have samples. Raises SourceError."""
+    index = json_of(os.path.join(where, INDEX), REMEDY, "LitData's chunks want it beside them")
+    return described(where, index)
+
+
+def described(where: str, index: Any) -> tuple[list[Leaf], list[Chunk]]:
+    """The same of the JSON in an index. Raises SourceError."""
     path = os.path.join(where, INDEX)
-    index = json_of(path, REMEDY, "LitData's chunks want it beside them")
     try:
         leaves = _leaves(path, index["config"])
         chunks = [_chunk(where, one) for one in index["chunks"]]

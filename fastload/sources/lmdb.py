@@ -21,7 +21,7 @@ from fastload.sources import fields, first_look, lmdb_keys, span_files, span_ind
 from fastload.sources import labels as labelling
 from fastload.sources.columns import bounds
 from fastload.sources.fields import Field
-from fastload.sources.lmdb_keys import REMEDY, Found, unlabelled
+from fastload.sources.lmdb_keys import REMEDY, Found, Layout, unlabelled
 from fastload.sources.lmdb_keys import text as text_of
 from fastload.sources.lmdb_tree import Entry
 from fastload.sources.mapped import SpanSource
@@ -56,23 +56,21 @@ def with_fields(source: SpanSource, names: Sequence[str]) -> SpanSource:
     offset = np.array([found[key].offset for key in images], np.int64)
     if not np.array_equal(offset, source.offset):
         raise SourceError(f"{source.where}: changed since it was read; open it again")
-    added = []
-    for name in names:
-        keys = [layout.beside(image, name) if layout else None for image in images]
-        added.append(_field(source, found, images, name, keys))
-    return replace(source, fields=tuple(added))
+    added = tuple(beside(source.where, found, images, layout, name) for name in names)
+    return replace(source, fields=added)
 
 
-def _field(
-    source: SpanSource, found: Found, images: list[bytes], name: str, keys: list[bytes | None]
+def beside(
+    where: str, found: Found, images: list[bytes], layout: Layout | None, name: str
 ) -> Field:
-    """Raises SourceError."""
+    """The values with this name beside the images. Raises SourceError."""
+    keys = [layout.beside(image, name) if layout else None for image in images]
     lacks = np.array([key not in found for key in keys])
     if lacks.all():
-        raise fields.lacking(source.where, name, lmdb_keys.others(found, images))
+        raise fields.lacking(where, name, lmdb_keys.others(found, images))
     if lacks.any():
         first = text_of(images[int(np.argmax(lacks))])
-        raise fields.incomplete(source.where, name, int(lacks.sum()), len(lacks), first)
+        raise fields.incomplete(where, name, int(lacks.sum()), len(lacks), first)
     entries = [found[key] for key in keys if key is not None]
     offset, size = (np.array([entry[part] for entry in entries], np.int64) for part in (1, 2))
     return Field(name, fields.of_suffix(name), offset, size)
@@ -92,9 +90,12 @@ def _classes(spans: Spans) -> tuple[str, ...]:
 
 
 def _part(path: str, opened: IO[bytes], _: int) -> Part:
+    """Raises SourceError and OSError."""
+    return part_of(path, opened.fileno(), lmdb_keys.found(path, opened.fileno()))
+
+
+def part_of(path: str, file: int, found: Found) -> Part:
     """Where the images lie, and their labels; it says the classes. Raises SourceError, OSError."""
-    file = opened.fileno()
-    found = lmdb_keys.found(path, file)
     keys, layout = lmdb_keys.images(path, found)
     images = [found[key] for key in keys]
     if not images:

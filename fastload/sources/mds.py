@@ -42,7 +42,7 @@ def load(where: str, fields: tuple[str, str] | None = None) -> SpanSource:
     of = dict[object, Fields]()  # by the columns, which are mostly the same
     for shard in shards:
         if shard.columns not in of:
-            of[shard.columns] = _fields(shard, fields)
+            of[shard.columns] = fields_of(shard, fields)
     listed = {shard.path: (shard, of[shard.columns]) for shard in shards}
     asked = {path: asked_of(*said) for path, said in listed.items()}
     index = span_index.path_of("mds", where, *(fields or ()))
@@ -52,8 +52,8 @@ def load(where: str, fields: tuple[str, str] | None = None) -> SpanSource:
     return joined(where, paths, found, none(0)[1] if unlabelled else None)
 
 
-def _fields(shard: Shard, fields: tuple[str, str] | None) -> Fields:
-    """Raises SourceError."""
+def fields_of(shard: Shard, fields: tuple[str, str] | None) -> Fields:
+    """The columns that are read, as `load` has them. Raises SourceError."""
     columns = [(name, encoding) for name, encoding, _ in shard.columns]
     return chosen(shard.path, ("column", "columns"), columns, KINDS, fields)
 
@@ -61,8 +61,12 @@ def _fields(shard: Shard, fields: tuple[str, str] | None) -> Fields:
 def _part(
     listed: Mapping[str, tuple[Shard, Fields]], path: str, opened: IO[bytes], size: int
 ) -> Part:
-    """Where the images of a shard lie, and their labels. Raises SourceError and OSError."""
-    (shard, fields), file = listed[path], opened.fileno()
+    """Raises SourceError and OSError."""
+    return part_of(*listed[path], opened.fileno(), size)
+
+
+def part_of(shard: Shard, fields: Fields, file: int, size: int) -> Part:
+    """Where the images of an open shard lie, and their labels. Raises SourceError and OSError."""
     found = layout(shard, file, size)
     offset, sizes = found[fields.image]
     if len(wrong := np.flatnonzero(sizes == 0)):

@@ -38,7 +38,7 @@ def _field(source: SpanSource, shards: Sequence[Shard], name: str) -> Field:
     """Raises SourceError."""
     numbers = {shard.path: _number(source, shard, name) for shard in shards}
     of = {shard.path: shard for shard in shards}
-    kinds = {_kind(shard, numbers[shard.path]) for shard in shards}
+    kinds = {kind_of(shard, numbers[shard.path]) for shard in shards}
     if len(kinds) > 1:
         raise SourceError(
             f"{source.where}: column {short(name)} has several types in its shards "
@@ -59,7 +59,7 @@ def _number(source: SpanSource, shard: Shard, name: str) -> int:
     return names.index(name)
 
 
-def _kind(shard: Shard, number: int) -> str:
+def kind_of(shard: Shard, number: int) -> str:
     """How fields.py calls the column's type. Raises SourceError."""
     name, encoding, size = shard.columns[number]
     if encoding in TEXTS:

@@ -24,9 +24,14 @@ MOST_COLUMNS = 1 << 10
 
 
 def shards_of(where: str) -> Iterator[Shard]:
-    """Raises SourceError."""
+    """Those of the data set in a folder. Raises SourceError."""
+    index = json_of(os.path.join(where, INDEX), REMEDY, "MDS shards want it beside them")
+    return shards_in(where, index)
+
+
+def shards_in(where: str, index: Any) -> Iterator[Shard]:
+    """Those that the JSON in an index lists. Raises SourceError."""
     path = os.path.join(where, INDEX)
-    index = json_of(path, REMEDY, "MDS shards want it beside them")
     listed = index.get("shards") if isinstance(index, dict) else None
     if not isinstance(listed, list):
         raise SourceError(f"{path}: has no list of shards; {REMEDY}")

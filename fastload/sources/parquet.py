@@ -75,8 +75,14 @@ def _check_first(source: PackedSource, chosen: Chosen) -> None:
 
 
 def _part(chosen: Chosen, where: str, path: str, opened: IO[bytes], _: int) -> Part:
-    """Where the images of a file lie, and their labels. Raises SourceError and OSError."""
-    table = parquet_files.opened(path, opened)
+    """Raises SourceError and OSError."""
+    return part_in(chosen, where, path, opened.fileno(), parquet_files.opened(path, opened))
+
+
+def part_in(chosen: Chosen, where: str, path: str, file: int, table: Any) -> Part:
+    """Where the images of an open file lie, and their labels. table: what `parquet_files.opened`
+    gives. Raises SourceError and OSError.
+    """
     _check_schema(path, table.schema_arrow, chosen)
     metadata = table.metadata
     leaf = parquet_scan.leaf_of(metadata, chosen.leaf)
@@ -92,7 +98,7 @@ def _part(chosen: Chosen, where: str, path: str, opened: IO[bytes], _: int) -> P
     rows, first = [np.zeros((0, parquet_scan.COLUMNS), np.int64)], 0
     for group in range(metadata.num_row_groups):
         try:
-            rows.append(parquet_scan.of_group(opened.fileno(), metadata, leaf, group))
+            rows.append(parquet_scan.of_group(file, metadata, leaf, group))
         except parquet_scan.MissingError as error:
             raise _missing(path, chosen, first + error.row) from error
         except parquet_scan.RefusedError as error:
@@ -105,7 +111,7 @@ def _part(chosen: Chosen, where: str, path: str, opened: IO[bytes], _: int) -> P
                 path, ValueError(f"column {chosen.image}, row group {group}: {error}")
             ) from error
         first += metadata.row_group(group).num_rows
-    label, texts = _labels_of(path, table, chosen, first)
+    label, texts = _labels_of(path, file, table, chosen, first)
     return part_of(np.concatenate(rows), label, texts)
 
 
@@ -131,13 +137,15 @@ def _check_schema(path: str, schema: Any, chosen: Chosen) -> None:
         )
 
 
-def _labels_of(path: str, table: Any, chosen: Chosen, count: int) -> tuple[Longs, tuple[str, ...]]:
+def _labels_of(
+    path: str, file: int, table: Any, chosen: Chosen, count: int
+) -> tuple[Longs, tuple[str, ...]]:
     """int64 [N], and the texts that they number. Raises SourceError."""
     if chosen.label is None:
         return np.zeros(count, np.int64), ()
     numbers, texts, row = [np.zeros(0, np.int64)], dict[str, int](), 0
     try:
-        for array in parquet_files.arrays(path, table, chosen.label):
+        for array in parquet_files.arrays(file, table, chosen.label):
             if array.null_count:
                 row += array.is_null().to_pylist().index(True)
                 raise SourceError(

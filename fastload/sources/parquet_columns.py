@@ -1,7 +1,7 @@
 """Which columns of Parquet files hold the images and the labels that are read in place."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from fastload.errors import SHOWN, SourceError
 from fastload.sources import parquet_files, parquet_scan, span_files
@@ -48,22 +48,26 @@ def chosen(where: str, paths: Sequence[str], fields: tuple[str, str] | None) -> 
     for path in paths:
         with span_files.readable(path) as file:
             table = parquet_files.opened(path, file)
-            if not table.metadata.num_rows:
-                continue
-            schema = table.schema_arrow
-            images = _images(path, schema, fields)
-            if len(images) > 1:
-                images = [one for one in images if _is_of_images(path, file, table, one)] or images
-            label = _label(path, schema, fields)
-            names = class_names(features_of(schema), label)
-            return Chosen(
-                images[0],
-                leaf_name(schema, images[0]),
-                label,
-                kind_of(schema, label) if label else "",
-                tuple(names) if names else None,
-            )
+            if table.metadata.num_rows:
+                return chosen_in(path, file, table, fields)
     raise SourceError(f"{where}: holds no rows; give other files")
+
+
+def chosen_in(path: str, file: IO[bytes], table: Any, fields: tuple[str, str] | None) -> Chosen:
+    """Of an open file. table: what `parquet_files.opened` gives. Raises SourceError."""
+    schema = table.schema_arrow
+    images = _images(path, schema, fields)
+    if len(images) > 1:
+        images = [one for one in images if _is_of_images(path, file, table, one)] or images
+    label = _label(path, schema, fields)
+    names = class_names(features_of(schema), label)
+    return Chosen(
+        images[0],
+        leaf_name(schema, images[0]),
+        label,
+        kind_of(schema, label) if label else "",
+        tuple(names) if names else None,
+    )
 
 
 def leaf_name(schema: Any, column: str) -> str:

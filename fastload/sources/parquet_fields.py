@@ -6,7 +6,7 @@ import io
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -40,8 +40,9 @@ class _Column:
         self.missing = list[Longs]()  # int64: samples without it
         self.count = 0
 
-    def add(self, path: str, table: Any) -> None:
-        """Of one file. Raises SourceError and GapsError."""
+    def add(self, path: str, file: IO[bytes]) -> None:
+        """Of one open file. Raises SourceError and GapsError."""
+        table = parquet_files.opened(path, file)
         schema = table.schema_arrow
         if self.name not in schema.names:
             raise fields.lacking(path, self.name, schema.names)
@@ -55,7 +56,7 @@ class _Column:
         nested = is_struct(schema, self.name) and holds_bytes(schema, self.name)
         column = f"{self.name}.bytes" if nested else self.name
         try:
-            for array in parquet_files.arrays(path, table, column):
+            for array in parquet_files.arrays(file.fileno(), table, column):
                 self._add(array.field("bytes") if nested else array)
         except TypeError as error:
             raise SourceError(
@@ -107,7 +108,7 @@ def _held(source: PackedSource, column: _Column) -> Field:
     """Raises SourceError and GapsError."""
     for path in source.paths:
         with span_files.readable(path) as file:
-            column.add(path, parquet_files.opened(path, file))
+            column.add(path, file)
     return column.field()
 
 

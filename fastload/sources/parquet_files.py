@@ -17,12 +17,12 @@ def opened(path: str, file: IO[bytes]) -> Any:
     import pyarrow.parquet as pq
 
     try:
-        parquet_pages.check_footer(path)
+        parquet_pages.check_footer(file.fileno())
         found = pq.ParquetFile(file, page_checksum_verification=True)
         groups = range(found.metadata.num_row_groups)
         rows = [found.metadata.row_group(group).num_rows for group in groups]
         _check_rows(rows, file.seek(0, 2))
-        parquet_pages.check_plain(path)
+        parquet_pages.check_plain(path, file.fileno())
         names = found.schema_arrow.names
     except PARSE_ERRORS as error:
         if isinstance(error, SourceError):
@@ -47,9 +47,9 @@ def damaged(path: str, error: BaseException) -> SourceError:
     return SourceError(f"{path}: cannot be read ({' '.join(str(error).split())[:200]}); restore it")
 
 
-def arrays(path: str, table: Any, column: str) -> Iterator[Any]:
-    """The values of a column, so many at a time that one which the pages hold once and mean often
-    does not fill the memory. Raises PARSE_ERRORS.
+def arrays(file: int, table: Any, column: str) -> Iterator[Any]:
+    """The values of a column of an open file, so many at a time that one which the pages hold once
+    and mean often does not fill the memory. Raises PARSE_ERRORS.
     """
     for group in range(table.metadata.num_row_groups):
         step = STEP
@@ -57,7 +57,7 @@ def arrays(path: str, table: Any, column: str) -> Iterator[Any]:
         leaves = [said.column(number) for number in range(said.num_columns)]
         for leaf in leaves:
             if leaf.path_in_schema.partition(".")[0] == column or leaf.path_in_schema == column:
-                longest = parquet_pages.check(path, leaf).longest
+                longest = parquet_pages.check(file, leaf).longest
                 step = max(1, min(step, limits.AT_ONCE // longest)) if longest else step
         batches = table.iter_batches(step, row_groups=[group], columns=[column], use_threads=False)
         for batch in batches:

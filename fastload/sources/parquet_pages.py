@@ -63,10 +63,9 @@ class Chunk(NamedTuple):
     longest: int
 
 
-def check_footer(path: str) -> None:
+def check_footer(file: int) -> None:
     """Raise ValueError for a footer that is not read into memory; OSError."""
-    with open(path, "rb") as file:
-        _footer(file.fileno())
+    _footer(file)
 
 
 def _footer(file: int) -> tuple[int, int]:
@@ -80,15 +79,13 @@ def _footer(file: int) -> tuple[int, int]:
     return start, size
 
 
-def check_plain(path: str) -> None:
+def check_plain(path: str, file: int) -> None:
     """Raise SourceError for encrypted columns: Arrow, which has taken the footer, would end the
     process at the first look at one. Raises ValueError and OSError.
     """
-    with open(path, "rb") as file:
-        start, size = _footer(file.fileno())
-        data = os.pread(file.fileno(), size, start)
+    start, size = _footer(file)
     try:
-        fields = Thrift(data).paths()
+        fields = Thrift(os.pread(file, size, start)).paths()
     except IndexError:
         raise ValueError("its footer is damaged") from None
     if ENCRYPTED & fields:
@@ -119,43 +116,44 @@ def bounds(file: int, column: Any) -> tuple[int, int]:
     return start, start + packed
 
 
-def check(path: str, column: Any) -> Chunk:
-    """column: what Arrow's metadata say of a chunk.
+def check(file: int, column: Any) -> Chunk:
+    """Of an open file. column: what Arrow's metadata say of a chunk.
 
     Raises ValueError for what would take more memory than the limits allow; OSError.
     """
-    packed, unpacked, dictionary, longest = column.total_compressed_size, 0, 0, 0
-    with open(path, "rb") as file:
-        start, stop = bounds(file.fileno(), column)
-        for size, stored, encoding in _pages(file.fileno(), start, stop):
-            check_page(size, stored)
-            unpacked += size
-            if encoding is None:
-                dictionary = max(dictionary, size)
-            elif encoding not in PLAIN:
-                longest = max(longest, dictionary if encoding in DICTIONARY else size)
+    return check_chunk(file, *bounds(file, column))
+
+
+def check_chunk(file: int, start: int, stop: int) -> Chunk:
+    """The same of the chunk in these bytes of an open file."""
+    unpacked = dictionary = longest = 0
+    for size, stored, encoding in _pages(file, start, stop):
+        check_page(size, stored)
+        unpacked += size
+        if encoding is None:
+            dictionary = max(dictionary, size)
+        elif encoding not in PLAIN:
+            longest = max(longest, dictionary if encoding in DICTIONARY else size)
     if problem := limits.too_many(unpacked, limits.PARQUET_GROUP) or limits.swollen(
-        unpacked, packed
+        unpacked, stop - start
     ):
         raise ValueError(f"its pages would be unpacked too far: {problem}")
     return Chunk(unpacked, longest)
 
 
-def check_values(path: str, column: Any) -> None:
+def check_values(file: int, column: Any) -> None:
     """The same for a column that is read whole, of lists: an empty value takes no byte of a page.
 
     Raises ValueError, OSError.
     """
-    longest, count = check(path, column).longest, 0
-    with open(path, "rb") as file:
-        start, end = bounds(file.fileno(), column)
-        for _, _, header in _headers(file.fileno(), start, end):
-            structs = (header.get(kind) for kind in VALUES)
-            inner = next((one for one in structs if type(one) is dict), None)
-            values = inner.get(1, 0) if inner else 0
-            if type(values) is not int or values < 0:
-                raise ValueError("the header of a page is damaged")
-            count += values
+    longest, count = check(file, column).longest, 0
+    for _, _, header in _headers(file, *bounds(file, column)):
+        structs = (header.get(kind) for kind in VALUES)
+        inner = next((one for one in structs if type(one) is dict), None)
+        values = inner.get(1, 0) if inner else 0
+        if type(values) is not int or values < 0:
+            raise ValueError("the header of a page is damaged")
+        count += values
     if problem := limits.too_many(count * VALUE, limits.PARQUET_GROUP):
         raise ValueError(f"{count} values of a row group take too much memory ({problem})")
     if problem := limits.too_many(count * longest, limits.PARQUET_GROUP):

@@ -58,12 +58,20 @@ def rows(file: int, metadata: Any, leaf: Leaf, group: int) -> Iterator[Longs]:
     Raises ValueError for what is damaged, RefusedError for what is not read, OSError.
     """
     said = metadata.row_group(group)
-    column, count, left = said.column(leaf.number), said.num_rows, said.num_rows
-    if column.compression not in CODECS:
-        raise RefusedError(f"is packed by {column.compression}")
-    dictionary: Longs | None = None
-    for page in parquet_pages.pages(file, *parquet_pages.bounds(file, column)):
-        packed = CODECS[column.compression] and page.packed
+    column = said.column(leaf.number)
+    place = parquet_pages.bounds(file, column)
+    return of_chunk(file, *place, column.compression, said.num_rows, leaf)
+
+
+def of_chunk(
+    file: int, start: int, stop: int, compression: str, count: int, leaf: Leaf
+) -> Iterator[Longs]:
+    """The same of the chunk in these bytes, whose codec and number of rows the footer says."""
+    if compression not in CODECS:
+        raise RefusedError(f"is packed by {compression}")
+    left, dictionary = count, None
+    for page in parquet_pages.pages(file, start, stop):
+        packed = CODECS[compression] and page.packed
         if page.kind == DICTIONARY_PAGE:
             _check(page, (0, 2), count)
             dictionary = _look(file, page, Leaf(leaf.name, leaf.number, 0), packed, False)

@@ -107,12 +107,17 @@ def json_of(path: str, remedy: str, lacking: str) -> Any:
         size = os.fstat(file).st_size
         if wrong := limits.too_many(size, limits.METADATA):
             raise SourceError(f"{path}: is too large ({wrong}); {remedy}")
-        try:
-            return json.loads(os.pread(file, size, 0))
-        except (ValueError, RecursionError) as error:
-            raise SourceError(f"{path}: is no JSON; {remedy}") from error
+        return json_in(path, os.pread(file, size, 0), remedy)
 
     return opened(path, read, lacking)
+
+
+def json_in(path: str, data: bytes, remedy: str) -> Any:
+    """The same of bytes that were read. Raises SourceError."""
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise SourceError(f"{path}: is no JSON; {remedy}") from error
 
 
 def gathered(path: str, file: int, offsets: Longs, size: int) -> NDArray[np.uint8]:

@@ -3,7 +3,6 @@
 What the headers say of a name is kept in the user's cache, as it is of the images.
 """
 
-import io
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -18,6 +17,7 @@ from fastload.sources.fields import Field
 from fastload.sources.mapped import SpanSource
 from fastload.sources.span_index import Part
 from fastload.sources.tar_members import Span, Walk
+from fastload.sources.tar_parts import walked
 from fastload.sources.tar_samples import IMAGES, groups, of_samples
 
 NOWHERE = Span("", 0, 0, 0)
@@ -49,8 +49,11 @@ def _field(source: SpanSource, name: str) -> Field:
 
 def _part(name: str, path: str, file: IO[bytes], size: int) -> Part:
     """Of one archive; label is -1 where there is no such file. Raises SourceError and OSError."""
-    walk = Walk(0, size, pickled=True)
-    walk.over(io.FileIO(file.fileno(), closefd=False))
+    return beside(name, path, walked(file, size))
+
+
+def beside(name: str, path: str, walk: Walk) -> Part:
+    """The same of an archive whose headers were gone over. Raises SourceError."""
     if walk.problems:
         raise SourceError("\n".join(f"{path}: {problem}" for problem in walk.problems))
     every = [group for _, group in groups(of_samples(walk.spans))]

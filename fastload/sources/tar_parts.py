@@ -43,13 +43,18 @@ def scan(path: str, file: IO[bytes], size: int, folders: bool | None = None) -> 
 
     folders: how its samples are found; None: as its own names tell.
     """
+    return part_of(path, walked(file, size), file, folders)
+
+
+def walked(file: IO[bytes], size: int) -> Walk:
+    """All headers of an open archive. Raises OSError."""
     walk = Walk(0, size, pickled=True)
     walk.over(io.FileIO(file.fileno(), closefd=False))
-    return _part(path, walk, _Open(file.fileno()), folders)
+    return walk
 
 
-def _part(path: str, walk: Walk, files: _Open, folders: bool | None) -> Part:
-    """Raises SourceError."""
+def part_of(path: str, walk: Walk, file: IO[bytes], folders: bool | None) -> Part:
+    """The same of an archive whose headers were gone over. Raises SourceError and OSError."""
     ambiguous = not has_labels(walk.spans) and all_in_folders(walk.spans)
     folders = ambiguous if folders is None else folders
     problems = list(walk.problems)
@@ -58,7 +63,7 @@ def _part(path: str, walk: Walk, files: _Open, folders: bool | None) -> Part:
         images = folder_images(walk.spans)
         texts = [CONTROL.sub("_", image.name.rpartition("/")[0]) for image in images]
     else:
-        for sample in samples(files, of_samples(walk.spans)):
+        for sample in samples(_Open(file.fileno()), of_samples(walk.spans)):
             if sample.problem:
                 problems.append(f"sample {sample.key!r} {sample.problem}")
             else:

@@ -50,7 +50,7 @@ def _field(source: SpanSource, name: str) -> Field:
     """Raises SourceError."""
     index = span_index.path_of("tfrecord", source.where, "beside", name)
     asked = dict.fromkeys(source.paths, repr(name))
-    read = partial(_part, name.encode("utf-8", "surrogateescape"))
+    read = partial(part_of, name.encode("utf-8", "surrogateescape"))
     found = first_look.parts(
         source.where, index, asked, read, span_files.READERS, paths=source.paths
     )
@@ -69,14 +69,18 @@ def _field(source: SpanSource, name: str) -> Field:
             f"{source.where}: feature {name!r} has several types ({', '.join(sorted(kinds))}); "
             "write the data set again"
         )
+    return fields.of_spans(name, kind_of(name, said), found)
+
+
+def kind_of(name: str, said: set[str]) -> str:
+    """How fields.py calls the feature's type, of what is said of the files that have it."""
+    kinds = {one.removesuffix(SEVERAL) for one in said}
     number = next(number for number, called in KINDS.items() if called in kinds)
-    kind = (NUMBERS if said == kinds else LISTS).get(number) or fields.of_suffix(
-        name.replace("/", ".")
-    )
-    return fields.of_spans(name, kind, found)
+    kind = (NUMBERS if said == kinds else LISTS).get(number)
+    return kind or fields.of_suffix(name.replace("/", "."))
 
 
-def _part(name: bytes, path: str, file: IO[bytes], _: int) -> Part:
+def part_of(name: bytes, path: str, file: IO[bytes], _: int) -> Part:
     """Of one file; label is -1 where a record has no such feature. Raises SourceError, OSError."""
     offset, sizes, lacks, window = array("q"), array("q"), array("q"), Window(file.fileno())
     kinds, others, several = set[int](), list[bytes](), False

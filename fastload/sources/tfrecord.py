@@ -59,7 +59,7 @@ def load(where: str, fields: tuple[str, str] | None = None) -> SpanSource:
         where,
         span_index.path_of("tfrecord", where, *(fields or ())),
         dict.fromkeys(paths, repr(names)),
-        lambda path, file, _: _spans(path, file.fileno(), names),
+        lambda path, file, _: part_of(path, file.fileno(), names),
         span_files.READERS,
         paths=paths,
     )
@@ -73,13 +73,16 @@ def load(where: str, fields: tuple[str, str] | None = None) -> SpanSource:
 def _chosen(where: str, paths: list[str], fields: tuple[str, str] | None) -> Names:
     """What the first record has. Raises SourceError."""
     for path in paths:
-        if names := span_files.opened(path, partial(_of_first, path, fields=fields)):
+        if names := span_files.opened(path, partial(of_first, path, fields=fields)):
             return names
     raise SourceError(f"{where}: holds no records; {REMEDY}")
 
 
-def _of_first(path: str, file: int, fields: tuple[str, str] | None) -> Names | None:
-    """None: there is no record. Raises SourceError."""
+def of_first(path: str, file: int, fields: tuple[str, str] | None) -> Names | None:
+    """What is read, as the first record of an open file has it; None: there is no record.
+
+    Raises SourceError.
+    """
     window = Window(file)
     for at, start, stop in tf_records.every(path, window):
         try:
@@ -111,8 +114,8 @@ def _one(path: str, features: dict[bytes, Value], kind: int, names: tuple[str, .
     )
 
 
-def _spans(path: str, file: int, names: Names) -> Part:
-    """Raises SourceError and OSError."""
+def part_of(path: str, file: int, names: Names) -> Part:
+    """Where the images of an open file lie, and their labels. Raises SourceError and OSError."""
     offset, sizes, labels, window = array("q"), array("q"), array("q"), Window(file)
     wanted = [(names.image, BYTES)]
     if names.label is not None:

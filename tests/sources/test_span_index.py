@@ -120,14 +120,14 @@ def test_what_is_refused_is_not_kept(data, scans):
 
 
 def test_a_tar_that_grows_meanwhile_is_refused(data, monkeypatch):
-    part = tar_parts._part
+    part = tar_parts.part_of
 
     def slow(path, *rest):
         with open(path, "ab") as file:
             file.write(bytes(512))
         return part(path, *rest)
 
-    monkeypatch.setattr(tar_parts, "_part", slow)
+    monkeypatch.setattr(tar_parts, "part_of", slow)
     size = os.path.getsize(f"{data}/00000.tar")
     with pytest.raises(SourceError) as error:
         open_source(f"{data}/00000.tar")

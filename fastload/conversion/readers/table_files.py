@@ -55,12 +55,14 @@ class ParquetFile:
     def __init__(self, path: str) -> None:
         import pyarrow.parquet as pq
 
-        parquet_pages.check_footer(path)
+        with open(path, "rb") as plain:
+            parquet_pages.check_footer(plain.fileno())
         self.path = path
         # Arrow takes no names that are not UTF-8.
         file: Any = path if path.isprintable() else open(path, "rb")  # noqa: SIM115
         self.file = pq.ParquetFile(file, page_checksum_verification=True)
-        parquet_pages.check_plain(path)
+        with open(path, "rb") as plain:
+            parquet_pages.check_plain(path, plain.fileno())
         self.schema = self.file.schema_arrow
         self.rows = [
             self.file.metadata.row_group(group).num_rows
@@ -101,8 +103,9 @@ class ParquetFile:
     def arrays(self, group: int, columns: Sequence[str]) -> list[Any]:
         import pyarrow as pa
 
-        for leaf in self._leaves(group, columns):
-            parquet_pages.check_values(self.path, leaf)
+        with open(self.path, "rb") as plain:
+            for leaf in self._leaves(group, columns):
+                parquet_pages.check_values(plain.fileno(), leaf)
         table = self.file.read_row_group(group, columns=list(columns), use_threads=False)
         return [pa.concat_arrays(table.column(name).chunks) for name in columns]
 
@@ -130,9 +133,9 @@ class ParquetFile:
     def _checked(self, group: int, leaf: str) -> parquet_pages.Chunk:
         said = self.file.metadata.row_group(group)
         columns = [said.column(number) for number in range(said.num_columns)]
-        return parquet_pages.check(
-            self.path, next(column for column in columns if column.path_in_schema == leaf)
-        )
+        column = next(column for column in columns if column.path_in_schema == leaf)
+        with open(self.path, "rb") as plain:
+            return parquet_pages.check(plain.fileno(), column)
 
     def _leaf(self, column: str) -> str:
         """What Parquet calls the bytes of a column of images."""
