@@ -123,8 +123,7 @@ class NativeEngine(Engine):
         if self.uploader or not self.pool.threads:
             return Begun(job, work, None)
         runner = self._runner(work.size, self.chooser.choose(work.size))
-        take = partial(self._slots, runner, work)
-        return Begun(job, work, runner.ahead(job, work, take))
+        return Begun(job, work, runner.ahead(job, work, partial(self._slots, runner, work)))
 
     def _slots(self, runner: native.Runner, work: Work) -> list[Array]:
         """Memory for a batch, of each picture."""
@@ -139,9 +138,8 @@ class NativeEngine(Engine):
         placement = self.chooser.choose(work.size)
         if ahead and job.drawn:
             started = Started(ahead, placement, work, None, None)
-            if any(map(tensors.copied, ahead.runner.pictures)):
-                return started
-            return started._replace(ready=self._wrapped(started))
+            copied = any(map(tensors.copied, ahead.runner.pictures))
+            return started if copied else started._replace(ready=self._wrapped(started))
         runner = self._runner(work.size, placement)
         batch = runner.draw(job, work)
         count, sizes = len(batch.work), job.sizes

@@ -152,10 +152,11 @@ def test_a_size_that_leads_back_to_its_own_header_comes_to_an_end(tools, tmp_pat
     content = bytearray(path.read_bytes())
     content[second : second + 512] = forged(content[second : second + 512], b"-0000001000\0")
     path.write_bytes(content)
-    assert refused(path) == (
-        f"{path}: is no tar archive, or damaged at byte {second} of {len(content)} (a member of "
-        "-512 bytes); restore it"
-    )
+    where = f"byte {second} of {len(content)}"
+    assert refused(path) in {
+        f"{path}: is no tar archive, or damaged at {where} (a member of -512 bytes); restore it",
+        f"{path}: is damaged or cut off at {where}; restore it",  # as Python up to 3.11.2 ends there
+    }
 
 
 def test_names_that_are_not_utf8(tools, tmp_path):
