@@ -155,7 +155,7 @@ def test_a_size_that_leads_back_to_its_own_header_comes_to_an_end(tools, tmp_pat
     where = f"byte {second} of {len(content)}"
     assert refused(path) in {
         f"{path}: is no tar archive, or damaged at {where} (a member of -512 bytes); restore it",
-        f"{path}: is damaged or cut off at {where}; restore it",  # as Python up to 3.11.2 ends there
+        f"{path}: is damaged or cut off at {where}; restore it",  # Python up to 3.11.2
     }
 
 

@@ -25,7 +25,6 @@ from fastload.remote.stores import Store
 from fastload.remote.urls import of_path, parse
 from fastload.sources import read
 from tests import waiting
-from tests.conftest import TREE
 from tests.remote import kill_release
 from tests.remote.conftest import IMAGES, OPS, batches
 
@@ -258,7 +257,7 @@ def test_ranks_of_a_node_ask_once_for_each_byte(web, shards, tmp_path, program):
         (tmp_path / name).mkdir()
         done = program(
             "-m", "tests.remote.epochs", f"{web.url}/shards", str(tmp_path / "disk"), str(limit),
-            str(tmp_path / name), str(world), PYTHONPATH=str(TREE),
+            str(tmp_path / name), str(world),
         )  # fmt: skip
         assert (done.returncode, done.stderr) == (0, "")
         return [lines(tmp_path / name / str(rank)) for rank in range(world)]
