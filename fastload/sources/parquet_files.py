@@ -22,7 +22,7 @@ def opened(path: str, file: IO[bytes]) -> Any:
         groups = range(found.metadata.num_row_groups)
         rows = [found.metadata.row_group(group).num_rows for group in groups]
         _check_rows(rows, file.seek(0, 2))
-        parquet_pages.check_plain(path, file.fileno())
+        parquet_pages.check_plain(path, file.fileno(), found.metadata)
         names = found.schema_arrow.names
     except PARSE_ERRORS as error:
         if isinstance(error, SourceError):

@@ -6,7 +6,7 @@ times. Headers are Thrift structs. Source: apache/parquet-format, parquet.thrift
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from fastload.errors import SourceError
@@ -27,6 +27,10 @@ TRAILER = 8  # bytes at the end: of the footer, u32; "PAR1"
 # Fields of the footer: its encryption_algorithm; of row_groups, of columns: crypto_metadata,
 # encrypted_column_metadata
 ENCRYPTED = {(8,), (4, 1, 8), (4, 1, 9)}
+# Of row_groups: columns; of the size_statistics in their metadata: bytes of byte arrays, histograms
+# of the levels at which values repeat, and are missing
+CHUNKS, SIZES = (4, 1), (4, 1, 3, 16)
+ARRAYS, LEVELS = (*SIZES, 1), {(*SIZES, 2): "repetition", (*SIZES, 3): "definition"}
 
 
 class Page(NamedTuple):
@@ -79,19 +83,43 @@ def _footer(file: int) -> tuple[int, int]:
     return start, size
 
 
-def check_plain(path: str, file: int) -> None:
+def check_plain(path: str, file: int, metadata: Any) -> None:
     """Raise SourceError for encrypted columns: Arrow, which has taken the footer, would end the
-    process at the first look at one. Raises ValueError and OSError.
+    process at the first look at one. Raises ValueError for others at which it would, and OSError.
+
+    metadata: Arrow's of the open file.
     """
     start, size = _footer(file)
+    footer = Thrift(os.pread(file, size, start), {CHUNKS, ARRAYS, *LEVELS})
     try:
-        fields = Thrift(os.pread(file, size, start)).paths()
+        fields = footer.paths()
     except IndexError:
         raise ValueError("its footer is damaged") from None
     if ENCRYPTED & fields:
         raise SourceError(
             f"{path}: has encrypted columns (want plain ones); write it again without encryption"
         )
+    _check_sizes(footer.seen, [metadata.schema.column(at) for at in range(metadata.num_columns)])
+
+
+def _check_sizes(seen: Sequence[tuple[tuple[int, ...], int]], columns: Sequence[Any]) -> None:
+    """Raises ValueError for chunks whose statistics do not fit their columns.
+
+    seen: of the footer, in its order; columns: as its schema has them.
+    """
+    number = 0  # of the column, from 1 on
+    for path, count in seen:
+        if path == CHUNKS:
+            number = 0 if count >= 0 else number + 1
+            if count not in (-1, len(columns)):
+                raise ValueError(f"a row group has {count} columns, want {len(columns)}")
+        elif path == ARRAYS:
+            if columns[number - 1].physical_type != "BYTE_ARRAY":
+                raise ValueError(f"column {number} has sizes of byte arrays, and has none")
+        elif count > 0:
+            want = 1 + int(getattr(columns[number - 1], f"max_{LEVELS[path]}_level"))
+            if count != want:
+                raise ValueError(f"column {number} has {count} {LEVELS[path]} levels, want {want}")
 
 
 def check_rows(path: str, rows: int) -> None:

@@ -3,6 +3,7 @@
 Source: apache/thrift, thrift-compact-protocol.md.
 """
 
+from collections.abc import Collection
 from typing import Any
 
 DEEPEST = 8  # structs in structs
@@ -18,8 +19,11 @@ class Thrift:
     Raises IndexError at the end of the data, and where it is none of Thrift's.
     """
 
-    def __init__(self, data: bytes) -> None:
-        self.data = data
+    def __init__(self, data: bytes, watched: Collection[tuple[int, ...]] = ()) -> None:
+        self.data, self.watched = data, watched
+        # Of the fields that are watched, in their order: path, and of a list how many it has; -1:
+        # a value that is no list, or one that a list has
+        self.seen: list[tuple[tuple[int, ...], int]] = []
 
     def varint(self, at: int) -> tuple[int, int]:
         value = shift = 0
@@ -73,6 +77,7 @@ class Thrift:
         if kind in LISTS:
             head = self.data[at]
             size, at = self.varint(at + 1) if head >> 4 == MANY else (head >> 4, at + 1)
+            self._see(path, size)
             return self._pass_items(size, (head & 15,), at, path, found)
         if kind == MAP:
             size, at = self.varint(at)
@@ -80,6 +85,10 @@ class Thrift:
                 return at
             return self._pass_items(size, divmod(self.data[at], 16), at + 1, path, found)
         return int(self.value(kind, at, 0)[1])
+
+    def _see(self, path: tuple[int, ...], count: int) -> None:
+        if path in self.watched:
+            self.seen.append((path, count))
 
     def _pass_struct(self, at: int, path: tuple[int, ...], found: set[tuple[int, ...]]) -> int:
         if len(path) > DEEPEST:
@@ -89,6 +98,8 @@ class Thrift:
             field, at = (field + (head >> 4), at + 1) if head >> 4 else self.number(at + 1)
             own = (*path, field)
             found.add(own)
+            if head & 15 not in LISTS:
+                self._see(own, -1)
             at = self._pass(head & 15, at, own, found)
         return at + 1
 
@@ -103,6 +114,7 @@ class Thrift:
         if size > len(self.data) - at or {*LISTS, MAP} & {*kinds}:
             raise IndexError  # each has a byte at least; Parquet has no lists of lists
         for _ in range(size):
+            self._see(path, -1)
             for kind in kinds:
                 at = self._pass(BYTE if kind in TRUTHS else kind, at, path, found)
         return at

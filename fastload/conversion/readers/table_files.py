@@ -62,7 +62,7 @@ class ParquetFile:
         file: Any = path if path.isprintable() else open(path, "rb")  # noqa: SIM115
         self.file = pq.ParquetFile(file, page_checksum_verification=True)
         with open(path, "rb") as plain:
-            parquet_pages.check_plain(path, plain.fileno())
+            parquet_pages.check_plain(path, plain.fileno(), self.file.metadata)
         self.schema = self.file.schema_arrow
         self.rows = [
             self.file.metadata.row_group(group).num_rows

@@ -1,0 +1,40 @@
+"""Footers of Parquet files that Arrow takes, and at which it ends the process later."""
+
+import pytest
+
+pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+
+from fastload.conversion.readers import table_files
+from fastload.errors import SourceError
+from fastload.sources import open_source
+from tests.sources.format_helpers import image
+from tests.sources.parquet_files import table, write
+
+ROWS = 4
+HISTOGRAM = b"\x36\x00\x00%c" % (2 * ROWS)  # three numbers: no value is missing
+COLUMNS = "column 1 has 2 definition levels, want 3"
+
+
+@pytest.fixture
+def lying(tmp_path):
+    """Its first column says how many values there are at two levels, and has three."""
+    images = [image(number) for number in range(ROWS)]
+    path = write(tmp_path / "a.parquet", table(images, list(range(ROWS))), compression="none")
+    data = path.read_bytes()
+    size = int.from_bytes(data[-8:-4], "little")
+    footer, found = data[-8 - size : -8], HISTOGRAM in data[-8 - size :]
+    assert found
+    footer = footer.replace(HISTOGRAM, b"\x26\x00%c" % (2 * ROWS), 1)
+    path.write_bytes(data[: -8 - size] + footer + len(footer).to_bytes(4, "little") + data[-4:])
+    return path
+
+
+def test_histograms_that_do_not_fit_are_refused(lying):
+    with pytest.raises(SourceError) as error:
+        open_source(lying)
+    assert str(error.value) == f"{lying}: cannot be read ({COLUMNS}); restore it"
+
+
+def test_so_are_they_by_conversions(lying):
+    with pytest.raises(ValueError, match=COLUMNS):
+        table_files.opened(str(lying))
