@@ -24,6 +24,7 @@ from fastload.plan.bad_samples import Report, Trouble, made
 from fastload.plan.plan import Plan
 from fastload.spec import Work
 from fastload.system import room
+from fastload.system.openmp import one_thread
 from fastload.system.threads import Threads
 
 Made = list[Sample]
@@ -43,7 +44,7 @@ class JointEngine(Engine):
         self.on_bad: Callable[[Report], object] = bool
         self.ring = Ring((depth + 2) * batch, pinned=pinned)
         self._images, self._masks = (Ring(depth + 2, pinned=pinned) for _ in range(2))
-        self.threads = Threads(threads, "fastload-joint") if threads else None
+        self.threads = Threads(threads, "fastload-joint", one_thread) if threads else None
         self.process = os.getpid()
 
     @property

@@ -29,6 +29,7 @@ from fastload.sources.collect import Indexes
 from fastload.sources.seek_views import View
 from fastload.spec import Array, Longs, Size, Work
 from fastload.system import devices, room
+from fastload.system.openmp import one_thread
 from fastload.system.threads import Threads
 
 # Threads, where there are any, that only read: they wait for the disk or the network, and need no
@@ -64,9 +65,8 @@ class NativeEngine(Engine):
             else Chooser([HOST])
         )
         self.rings = [Ring(depth + 2, pinned=pinned, lent=not gpu) for _ in runner.pictures]
-        self.mask_threads = (
-            Threads(threads, "fastload-masks") if threads and runner.plan.masks else None
-        )
+        masked = threads and runner.plan.masks
+        self.mask_threads = Threads(threads, "fastload-masks", one_thread) if masked else None
 
     @property
     def forked(self) -> bool:

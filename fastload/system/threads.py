@@ -25,11 +25,15 @@ _all = weakref.WeakSet["Threads"]()
 class Threads:
     """`count` threads; they end when nobody holds this any more and all calls are done."""
 
-    def __init__(self, count: int, name: str) -> None:
+    def __init__(self, count: int, name: str, enter: Callable[[], object] = bool) -> None:
+        """enter: is called in each thread when it begins."""
         self.calls, self.busy = queue.SimpleQueue[Call | None](), dict[str, tuple[str, float]]()
         self.crew = [
             threading.Thread(
-                target=_run, args=(self.calls, self.busy), name=f"{name}-{number}", daemon=True
+                target=_run,
+                args=(self.calls, self.busy, enter),
+                name=f"{name}-{number}",
+                daemon=True,
             )
             for number in range(count)
         ]
@@ -62,9 +66,14 @@ class Threads:
         _end(self.calls, len(self.crew))
 
 
-def _run(calls: "queue.SimpleQueue[Call | None]", busy: dict[str, tuple[str, float]]) -> None:
+def _run(
+    calls: "queue.SimpleQueue[Call | None]",
+    busy: dict[str, tuple[str, float]],
+    enter: Callable[[], object],
+) -> None:
     """A thread. It knows no Threads, so that dropping that ends it."""
     name = threading.current_thread().name
+    enter()
     while (call := calls.get()) is not None:
         future, function, item, what = call
         try:
