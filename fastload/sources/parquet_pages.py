@@ -30,7 +30,8 @@ ENCRYPTED = {(8,), (4, 1, 8), (4, 1, 9)}
 # Of row_groups: columns; of the size_statistics in their metadata: bytes of byte arrays, histograms
 # of the levels at which values repeat, and are missing
 CHUNKS, SIZES = (4, 1), (4, 1, 3, 16)
-ARRAYS, LEVELS = (*SIZES, 1), {(*SIZES, 2): "repetition", (*SIZES, 3): "definition"}
+ARRAYS = (*SIZES, 1)
+LEVELS: dict[tuple[int, ...], str] = {(*SIZES, 2): "repetition", (*SIZES, 3): "definition"}
 
 
 class Page(NamedTuple):
