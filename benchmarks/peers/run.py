@@ -90,7 +90,8 @@ def _turn(case: Case, peer: Peer, process: Process, outcome: Outcome, *, first: 
         ):
             answers.append(_epoch(case, peer, process))
     except PeerError as error:
-        outcome.why = str(error)
+        # A row names no folder of the machine
+        outcome.why = str(error).replace(str(case.data[peer.name]), "the data")
         return
     if first:
         outcome.first = answers[0]
