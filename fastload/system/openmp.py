@@ -31,7 +31,9 @@ def _loaded() -> Iterator[str]:
     """Files of the OpenMP libraries in this process."""
     try:
         with open(MAPS, encoding="utf-8", errors="surrogateescape") as maps:
-            paths = {line.rstrip("\n").partition("/")[2] for line in maps}
+            # Data that is mapped is never code, whatever its name
+            code = (line for line in maps if "x" in line.partition(" ")[2][:4])
+            paths = {line.rstrip("\n").partition("/")[2] for line in code}
     except OSError:
         return
     yield from (f"/{path}" for path in sorted(paths) if LIBRARY.match(os.path.basename(path)))

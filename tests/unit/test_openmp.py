@@ -52,6 +52,14 @@ def test_nothing_changes_where_libraries_are_not_told(four, monkeypatch, tmp_pat
     assert told(openmp.one_thread) == [4, 4]
 
 
+def test_data_that_is_mapped_is_not_loaded(monkeypatch, tmp_path):
+    """A file of a data set may have any name."""
+    maps = tmp_path / "maps"
+    maps.write_text(f"7f00-7f01 r--p 0 00:00 1  {tmp_path}/libgomp.so\n")
+    monkeypatch.setattr(openmp, "MAPS", str(maps))
+    assert list(openmp._loaded()) == []
+
+
 def test_what_is_no_library_is_passed_over(four, monkeypatch, tmp_path):
     maps = tmp_path / "maps"
     (tmp_path / "libgomp.so.1").write_bytes(b"no library")
