@@ -72,10 +72,10 @@ def plan(
 def _forecast(given: dict[str, Any]) -> "Forecast":
     """Raises FastloadError."""
     from fastload import recipes  # imports torch, which usage errors need not wait for
-    from fastload.forecast import compare, energy, job, kept, machines, published
+    from fastload.forecast import compare, job, kept, machines, prices, published
 
-    price = None if given["price"] is None else machines.price(given["price"])
-    per_kwh = None if given["price_energy"] is None else energy.price(given["price_energy"])
+    price = None if given["price"] is None else prices.per_hour(given["price"])
+    per_kwh = None if given["price_energy"] is None else prices.per_kwh(given["price_energy"])
     recipe, where = recipes.load(given["recipe"]), None
     others: tuple[Machine, ...] = ()
     if given["epochs"] is not None:

@@ -1,10 +1,8 @@
 """The energy of a run, by the same model as its time. Pure functions."""
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from fastload.errors import UsageError
 from fastload.forecast.bands import Band, Range, exactly
 from fastload.forecast.measuring import Measured
 from fastload.forecast.model import Question
@@ -14,7 +12,6 @@ from fastload.forecast.run import Run
 from fastload.measure import Sample
 
 KWH = 3.6e6  # J
-PRICE = re.compile(r"(\d+(?:\.\d+)?)/kWh")
 UNSEEN = "no energy counter was read when these rates were measured"
 
 
@@ -32,17 +29,6 @@ class Energy:
             return None
         known = self.parts.values()
         return Range(*(sum(getattr(one, end) for one in known) for end in ("value", "low", "high")))
-
-
-def price(text: str) -> float:
-    """Per kWh, of "0.30/kWh". Raises UsageError."""
-    found = PRICE.fullmatch(text.strip())
-    if found is None or float(found[1]) <= 0:
-        raise UsageError(
-            f"plan: --price-energy is {text!r}, want a number above 0 per kWh; write "
-            "--price-energy 0.30/kWh"
-        )
-    return float(found[1])
 
 
 def energy(asked: Question, measured: Measured, run: Run) -> Energy:

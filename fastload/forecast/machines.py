@@ -1,7 +1,6 @@
 """Machines to train on: this one, and those of a TOML file, with the prices that the user gives."""
 
 import math
-import re
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -11,7 +10,6 @@ from fastload.recipes import rates
 from fastload.recipes.parse import read_toml
 from fastload.system.machine import usable_cores
 
-PRICE = re.compile(r"(\d+(?:\.\d+)?)/h")
 MARGIN = 0.1  # by which the exponent may be lower than it was between 1 and all cores here
 UNKNOWN = Range(0.9, 0.8, 1.0)  # the exponent where this machine has one core
 LOWEST = 0.5  # the least exponent that is believed
@@ -42,16 +40,6 @@ class Machine:
 
 def here(gpus: int = 1, gpu: str | None = None) -> Machine:
     return Machine("this machine", usable_cores(), gpus, gpu)
-
-
-def price(text: str) -> float:
-    """Per hour, of "32.77/h". Raises UsageError."""
-    found = PRICE.fullmatch(text.strip())
-    if found is None or float(found[1]) <= 0:
-        raise UsageError(
-            f"plan: --price is {text!r}, want a number above 0 per hour; write --price 32.77/h"
-        )
-    return float(found[1])
 
 
 def load(path: str) -> tuple[Machine, ...]:

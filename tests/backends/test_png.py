@@ -1,15 +1,12 @@
 """PNGs in whole batches: the native engine's are the torch backend's, and no PNG goes to Pillow."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from PIL import Image
 
-import fastload
-from fastload import transforms as T
+from tests.backends import of_format
 from tests.kernels.png_writer import written
 from tests.kernels.test_png import palette_of, values_of
 
@@ -42,45 +39,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-PIPELINES = {
-    "crop": [T.RandomResizedCrop((24, 31)), T.RandomHorizontalFlip()],
-    "randaugment": [T.RandomResizedCrop(28), T.RandAugment(), T.ToTensor()],
-    "validation": [T.Resize(40), T.CenterCrop((32, 37))],
-}
-
-
-def load(
-    folder: Path, ops: list[T.Op], **options: Any
-) -> tuple[torch.Tensor, fastload.DataLoader[Any]]:
-    loader = fastload.DataLoader(
-        fastload.open(str(folder), ops), 9, shuffle=True, seed=3, **options
-    )
-    return torch.cat([images for images, _ in loader]), loader
-
-
 @pytest.mark.parametrize("scale", ["exact", "fast"])
-@pytest.mark.parametrize("name", PIPELINES)
+@pytest.mark.parametrize("name", of_format.PIPELINES)
 def test_batches_are_the_torch_backends(folder: Path, name: str, scale: str) -> None:
-    want, _ = load(folder, PIPELINES[name], backend="torch", decode_scale=scale)
-    for workers in (0, 2):
-        got, loader = load(
-            folder, PIPELINES[name], backend="native", decode_scale=scale, num_workers=workers
-        )
-        torch.testing.assert_close(got, want, rtol=0, atol=0)
-        assert loader.decodes() == {**dict.fromkeys(loader.decodes(), 0), "png": 24}
+    of_format.compare(folder, name, scale, png=24)
 
 
 def test_a_png_with_damaged_rows_is_bad_as_it_is_for_pillow(folder: Path, tmp_path: Path) -> None:
-    good = (folder / "class 0" / "00.png").read_bytes()
-    place = tmp_path / "a"
-    place.mkdir()
-    for n in range(3):
-        (place / f"{n}.png").write_bytes(good)
-    bad = place / "1.png"
-    bad.write_bytes(good[: len(good) // 2])
-    reasons = []
-    for backend in ("native", "torch"):
-        with pytest.raises(fastload.SampleError, match=r"1\.png") as caught:
-            load(tmp_path, PIPELINES["crop"], backend=backend)
-        reasons.append(str(caught.value))
-    assert reasons[0] == reasons[1]
+    of_format.cut_off(folder / "class 0" / "00.png", tmp_path, 0.5)

@@ -3,11 +3,11 @@
     python -m tests.forecast.cores_release --data DIR --recipe hot --gpu h100 --seconds 40
 
 The loader is measured on one core (`--on`), by `plan`'s own measurement. From it `plan`'s model
-says how many cores keep the GPU busy 95 % of the time: more than are here. So for 1, 2, … cores of
-this machine it also says the fastest GPU that they keep busy. Such GPUs are then played by the
-clock beside a loader on just those cores, somewhat slower and faster ones too, and the share of the
-time in which each works is measured. Between these lies the fastest one that is busy 95 % of the
-time: it is compared with the prediction.
+says how many cores keep the GPU busy 95 % of the time: more than are here. So for each number of
+cores of this machine it also says the fastest GPU that they keep busy. Such GPUs are then played by
+the clock beside a loader on just those cores, somewhat slower and faster ones too, and the share of
+the time in which each works is measured. Between these lies the fastest one that is busy 95 % of
+the time: it is compared with the prediction.
 
 Each number of cores has a process of its own, whose threads may run on these only. Run it on a
 machine that does nothing else. `--rates` are the shares of the predicted GPU that are played.

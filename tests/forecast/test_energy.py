@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fastload.errors import UsageError
-from fastload.forecast import document, energy, job, kept, lines, machines, page
+from fastload.forecast import document, energy, job, kept, lines, machines, page, prices
 from fastload.forecast.measuring import NONE, Measured
 from fastload.forecast.power import IDLE, Meter, Power, Watts
 from fastload.measure import Sample
@@ -242,12 +242,12 @@ def test_files_without_it_are_read(tmp_path):
     assert measured.used_cores == measured.used
 
 
-@pytest.mark.parametrize("text", ["0.30", "0/kWh", "-1/kWh", "1/h", "one/kWh"])
+@pytest.mark.parametrize("text", ["0.30", "0/kWh", "-1/kWh", "1/h", "one/kWh", f"{10**400}/kWh"])
 def test_a_price_that_is_none_is_refused(text):
     with pytest.raises(UsageError) as caught:
-        energy.price(text)
+        prices.per_kwh(text)
     assert str(caught.value) == (
         f"plan: --price-energy is {text!r}, want a number above 0 per kWh; write "
         "--price-energy 0.30/kWh"
     )
-    assert energy.price("0.30/kWh") == 0.3
+    assert prices.per_kwh("0.30/kWh") == 0.3
