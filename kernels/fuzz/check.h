@@ -49,4 +49,17 @@ inline bool same_pixels(const Image& one, const Image& other) {
   return true;
 }
 
+// What holds of every decoder of regions: a region's pixels are those of the whole image there, and
+// whether an image is bad does not depend on the region. choices: four bytes, as of `region_of`;
+// decode(region, scratch): into memory of scratch number 0 or 1.
+template <typename Decode>
+void want_regions(const uint8_t* choices, int height, int width, Decode decode) {
+  want(height > 0 && width > 0, "a layout of nothing");
+  if (int64_t{height} * width > kMostPixels) return;
+  const Region region = region_of(choices, height, width);
+  const auto one = decode(Region{0, 0, height, width}, 0), other = decode(region, 1);
+  want(one.error == other.error, "a region decides: " + one.error + "; " + other.error);
+  if (one.ok()) want(same_pixels(one.image.part(region), other.image), "a region differs");
+}
+
 }  // namespace fl::fuzz
