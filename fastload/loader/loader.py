@@ -18,6 +18,7 @@ from fastload.errors import FastloadError
 from fastload.loader import arguments, explaining, iterators, lazy_images, native, routing, sizes
 from fastload.loader.base import BaseLoader, T_co
 from fastload.loader.options import LoaderOptions
+from fastload.loader.works import works
 from fastload.order import epochs, shuffling
 from fastload.plan.plan import Plan
 from fastload.spec import Json
@@ -204,7 +205,7 @@ class DataLoader(BaseLoader[T_co]):
 
     def _works(self, plan: Plan, seed: int, epoch: int) -> Iterator[WorkOrError]:
         """An epoch's batches in order, for who looks at them without running them."""
-        return native.works(self, plan, Progress(epoch), seed, None)
+        return works(self, plan, Progress(epoch), seed, None)
 
     def check_worker_number_rationality(self) -> None:
         """torch's warning about too many worker processes, where there are any: native workers are

@@ -1,38 +1,25 @@
-"""An epoch that fastload's engines run: `Native` is what `iter(loader)` gives, and `works` reads
-the user's sampler for it, batch by batch, in the consumer's thread and from any step on.
-"""
+"""An epoch that fastload's engines run: `Native` is what `iter(loader)` gives."""
 
 import functools
-import itertools
 import time
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import cast
 
 import numpy as np
 import torch
-from torch.utils.data import BatchSampler, dataloader
+from torch.utils.data import dataloader
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
-from fastload.backends.base import Batch, Engine, WorkOrError
-from fastload.dataset import place_all
+from fastload.backends.base import Batch, Engine
 from fastload.errors import BadSamplesError, FastloadError, SampleError
-from fastload.loader import sizes, telling
+from fastload.loader import telling, works
 from fastload.loader.base import BaseLoader
 from fastload.loader.collated import collated, prepare
 from fastload.loader.reseeded import Reseeded
-from fastload.order import distributed, loaders, samplers
-from fastload.order.batches import PixelBatchSampler
-from fastload.order.buckets import BucketSampler
-from fastload.order.distributed import DistributedSampler
-from fastload.order.tokens import TokenSampler
+from fastload.order import distributed
 from fastload.plan import forms
 from fastload.plan.bad_samples import BadSamples
 from fastload.plan.plan import Plan
-from fastload.sources.base import Remote, remote
-from fastload.spec import Longs, Work
-from fastload.state import reading
-from fastload.state.progress import Progress
+from fastload.sources.base import remote
 from fastload.system import devices, room
 
 
@@ -68,9 +55,9 @@ class Native(Reseeded):
                 prepare(engine, self._collate_fn)
             engine.on_bad = functools.partial(self._bad.take, self._meter, self._progress)
             key = seed(loader, int(self._base_seed))
-            ordered = works(loader, plan, self._progress, key, self._sampler_iter)
+            ordered = works.works(loader, plan, self._progress, key, self._sampler_iter)
             if (far := remote(plan.source)) is not None:
-                ordered = _ahead(loader, far, self._progress, ordered)
+                ordered = works.ahead(loader, far, self._progress, ordered)
             self._batches = engine.epoch(ordered, loader.timeout)
 
     def __next__(self) -> Batch:
@@ -169,121 +156,6 @@ def _as_torch_wrote_it(method: object) -> bool:
     """Not where a profiler, or somebody else, has put a function of its own in that place."""
     code = getattr(method, "__code__", None)
     return code is not None and code.co_filename == dataloader.__file__
-
-
-def works(
-    loader: BaseLoader[object],
-    plan: Plan,
-    progress: Progress,
-    key: int,
-    sampler: Iterator[object] | None,
-) -> Iterator[WorkOrError]:
-    """The epoch's batches from `progress.first` on. Nothing is read before the first is asked for.
-
-    key: the seed of their draws; sampler: the batch sampler's iterator; None opens one.
-    """
-    rank = distributed.split(loader)[1]
-    start = Work(np.zeros(0, np.int64), np.zeros(0, np.int64), key, progress.epoch, 0, rank)
-    batches = loader.batch_sampler
-    if type(batches) is BatchSampler and type(batches.sampler) is DistributedSampler:
-        ordered: Iterator[WorkOrError] = _shared(batches, batches.sampler, start, progress.first)
-    elif type(batches) is BucketSampler or type(batches) is TokenSampler:
-        ordered = _sized(batches, start, progress.first)
-    else:
-        ordered = _sampled(loader, progress, sampler, start)
-    if loader.size_schedule is None:
-        return ordered
-    return sizes.each(loader, plan, progress.epoch, ordered)
-
-
-def _ahead(
-    loader: BaseLoader[object], far: Remote, progress: Progress, ordered: Iterator[WorkOrError]
-) -> Iterator[WorkOrError]:
-    """The same batches; what they need is brought from the store meanwhile."""
-    from fastload.loader.ahead import Ahead  # local data sets need none of it
-    from fastload.order import future
-
-    depth = (loader.prefetch_factor or 2) * max(1, loader.num_workers)
-    batches = loader.batch_sampler
-    return Ahead(
-        ordered, far, lambda: future.of_epoch(batches, progress.order_seed), progress.first, depth
-    )
-
-
-def _shared(
-    batches: BatchSampler, inner: DistributedSampler, start: Work, first: int
-) -> Iterator[Work]:
-    """The batches of an order that says itself how often each sample has come before."""
-    parts = inner.batches(batches.batch_size, batches.drop_last, first)
-    for step, part in enumerate(parts, first):
-        # A weight of 0 may be meant to leave a sample out.
-        every = inner.weights is None and inner.mixture is None
-        choices = None if every else part.samples
-        yield start.batch(step, part.samples, part.occurrences, choices, part.valid)
-
-
-def _sized(batches: BucketSampler | TokenSampler, start: Work, first: int) -> Iterator[Work]:
-    """The batches of a sampler that says the sizes of images."""
-    for step, part in enumerate(batches.batches(first), first):
-        work = start.batch(step, part.samples, part.occurrences, None)
-        yield replace(work, size=part.size, tokens=part.tokens)
-
-
-def _sampled(
-    loader: BaseLoader[object], progress: Progress, sampler: Iterator[object] | None, start: Work
-) -> Iterator[WorkOrError]:
-    """The batches of any other order, whose samples are counted as they come."""
-    samples_in_all, batches = loaders.length(loader.dataset), loader.batch_sampler
-    world = distributed.split(loader)[0]
-    inner: object = None
-    if type(batches) is BatchSampler or type(batches) is PixelBatchSampler:
-        inner = batches.sampler
-    once = inner is not None and samplers.unique(inner, samples_in_all)
-    seen = None if once else np.zeros(samples_in_all, np.int64)
-    # What a sampler leaves out may be meant for validation: nothing of it may stand in for a bad
-    # sample.
-    every = once and loaders.length(inner) * world > samples_in_all - world
-    indices_of_batches: Iterable[object] | None = samplers.order(
-        batches, progress.first, progress.draw
-    )
-    # Arrays of a known order need no look at each.
-    known = indices_of_batches is not None and samplers.below(inner) <= samples_in_all
-    if indices_of_batches is None:
-        indices_of_batches = _replayed(loader, progress, sampler, seen)
-    for step, indices in enumerate(indices_of_batches, progress.first):
-        try:
-            samples = cast("Longs", indices) if known else place_all(indices, samples_in_all)
-        except (IndexError, TypeError) as error:
-            yield error
-            continue
-        seen_before = samplers.occurrences(samples, seen)
-        yield start.batch(step, samples, seen_before, None if every else samples)
-
-
-def _replayed(
-    loader: BaseLoader[object],
-    progress: Progress,
-    sampler: Iterator[object] | None,
-    seen: Longs | None,
-) -> Iterator[object]:
-    """The rest of a sampler's iterator: the first batches are drawn again and counted."""
-    batches: Iterable[object] = loader._index_sampler
-    read = reading.Reading(batches, iter(batches) if sampler is None else sampler, progress)
-    with progress.replaying():
-        for _, indices in read.passing(progress.first):
-            if seen is not None:
-                samplers.occurrences(_numbers(indices, len(seen)), seen)
-        # Samplers draw when they are first asked.
-        head = list(itertools.islice(read, int(progress.resumed)))
-    return itertools.chain(head, read)
-
-
-def _numbers(indices: object, length: int) -> Longs:
-    """As `place_all`; nothing for a batch that is an error."""
-    try:
-        return place_all(indices, length)
-    except (IndexError, TypeError):
-        return np.zeros(0, np.int64)
 
 
 def seed(loader: BaseLoader[object], base_seed: int) -> int:

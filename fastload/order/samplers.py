@@ -175,6 +175,11 @@ def order(
     return _keyed(sampler, size, drop_last, first) if type(sampler) is ShuffleSampler else None
 
 
+def draws_at_end(sampler: object) -> bool:
+    """Whether an order of `order` draws from a generator of the user's when it ends."""
+    return type(sampler) is RandomSampler and sampler.generator is not None
+
+
 def _in_order(count: int, size: int, drop_last: bool, first: int) -> Iterator[Longs]:
     """Batches of 0 to count - 1, of which nothing is made before it is asked for."""
     end = count - count % size if drop_last else count
