@@ -11,40 +11,30 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
-from typing import ParamSpec, TypeAlias, TypeVar
 
 from fastload import _native
-from fastload.attach import taken
 from fastload.backends.base import Batch, WorkOrError
 from fastload.engine import ending, waits
+from fastload.engine.feeding import attempt
 from fastload.engine.flight import (
+    LOOK_AGAIN,
     BatchMaker,
-    Begun,
     Feed,
     LaunchedOrError,
     Ready,
     ReadyOrError,
     Started,
     StartedOrError,
-    come,
 )
 from fastload.engine.sending import Sender
 from fastload.errors import BackendError, HostMemoryError
-from fastload.sources.base import Location
 from fastload.sources.seek_views import View
-from fastload.spec import Work
 from fastload.system import room
 
 # Seconds between two looks of the consumer, while it waits, at whether the threads still run
 ALIVE = 1.0
-FETCH_AHEAD = 2  # batches whose files are read while the one before is decoded
-# Seconds between two looks of the feeder, while it waits for a read, at whether its epoch is over
-LOOK = 0.1
-Located = tuple[Work, Location]  # a batch, and where its samples lie
-Reading: TypeAlias = "deque[Begun | Exception]"
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 class Threaded:
@@ -98,7 +88,9 @@ class Threaded:
         pace = self.feed.pace
         away, ready = pace.asked(), self.ready if self.seen is None else self.seen
         self.seen = None
-        item = self.next[0] if self.next and not self.timeout else self._wait()
+        item = self.next[0] if self.next else None
+        if item is None or self.timeout or (type(item) is Started and not item.goes_on):
+            item = self._wait()
         self.next.popleft()
         pace.gave(away, ready)
         self.pending -= 1
@@ -128,14 +120,14 @@ class Threaded:
         """
         deadline = time.monotonic() + self.timeout
         while not self.next:
-            try:
-                left = max(0.0, deadline - time.monotonic()) if self.timeout else ALIVE
-                self._take(min(left, ALIVE))
-            except queue.Empty:
-                if self.timeout and time.monotonic() >= deadline:
-                    raise self._late() from self._report()
-                self._check_threads()
+            with suppress(queue.Empty):
+                self._take(self._left(deadline))
+                break
+            self._check_time(deadline)
+            self._check_threads(lambda: not self.finished.empty())
         item = self.next[0]
+        while isinstance(item, Started) and not item.goes_on:
+            item = self.next[0] = self._gone_on(item, deadline)
         if (
             self.timeout
             and isinstance(item, Started)
@@ -144,22 +136,46 @@ class Threaded:
             raise self._late() from self._report()
         return item
 
+    def _gone_on(self, item: Started, deadline: float) -> StartedOrError:
+        """A batch once its job has gone on; where that has come back, as the feeder starts it."""
+        again = item.again
+        while not item.batch.job.wait(self._left(deadline)):
+            self._check_time(deadline)
+        if again is None or item.batch.job.drawn:
+            return item
+        if not again:
+            self.feed.requests.put(LOOK_AGAIN)
+        with self.feed.mended:
+            while not self.feed.mended.wait_for(lambda: again, self._left(deadline)):
+                self._check_time(deadline)
+                self._check_threads(lambda: bool(again))
+        return again[0]
+
+    def _left(self, deadline: float) -> float:
+        """How long to wait before the next look, s."""
+        return min(max(0.0, deadline - time.monotonic()), ALIVE) if self.timeout else ALIVE
+
+    def _check_time(self, deadline: float) -> None:
+        """Raise RuntimeError where the batch is late."""
+        if self.timeout and time.monotonic() >= deadline:
+            raise self._late() from self._report()
+
     def _take(self, timeout: float | None = None) -> None:
         """Move the next batch that is finished to `next`. Raises queue.Empty after `timeout`, s."""
         item = self.finished.get(timeout=timeout)
         assert item is not None  # which only ends the sender's own queue
         self.next.append(item)
 
-    def _check_threads(self) -> None:
-        """Raise HostMemoryError where one that the batch comes through has ended: only missing
-        memory does that.
+    def _check_threads(self, come: Callable[[], bool]) -> None:
+        """Raise HostMemoryError where one that the batch comes through has ended, and it has not
+        come: only missing memory does that.
         """
         ended = [
             thread.name
             for thread in (self.thread, *([self.sender.thread] if self.sender else []))
             if not thread.is_alive()
         ]
-        if ended and self.finished.empty():
+        if ended and not come():
             raise HostMemoryError(
                 f"loader: thread {' and '.join(ended)} has ended without memory; {room.ADVICE}"
             )
@@ -169,7 +185,11 @@ class Threaded:
 
     def _report(self) -> waits.StalledError:
         """Where the batches are, and what every thread does."""
-        ahead, done = self.feed.requests.qsize(), self.feed.started.qsize() + len(self.next)
+        while not self.finished.empty():
+            self._take()
+        begun = [item for item in self.next if type(item) is Started and not item.goes_on]
+        ahead = self.feed.requests.qsize()
+        done = self.feed.started.qsize() + len(self.next) - len(begun)
         queues = {
             "wait to be read": ahead,
             "are read or drawn": self.pending - ahead - done,
@@ -203,98 +223,3 @@ def _stop(stop_feeder: Callable[[], None], sender: Sender | None) -> None:
     stop_feeder()
     if sender:
         sender.stop()
-
-
-def feeder(engine: BatchMaker, feed: Feed) -> threading.Thread:
-    """The thread of an epoch, running. Raises HostMemoryError."""
-    # Python waits for ever for a thread that ends before it has begun.
-    room.check("a thread", room.THREAD)
-    thread = threading.Thread(
-        target=_feed, args=(engine, feed), name="fastload-feeder", daemon=True
-    )
-    thread.start()
-    return thread
-
-
-def _feed(engine: BatchMaker, feed: Feed) -> None:
-    """The feeder thread. It knows no iterator, so that dropping the iterator ends it."""
-    try:
-        _feed_all(engine, feed)
-    finally:
-        taken.ended()
-
-
-def _feed_all(engine: BatchMaker, feed: Feed) -> None:
-    entered = attempt(engine.enter)
-    ordered: deque[Located | Exception] = deque()
-    reading: Reading = deque()
-    while _asked(engine, feed, ordered):
-        feed.pace.wait(feed.stopped)
-        if feed.stopped.is_set():
-            return
-        item = ordered.popleft()
-        item = entered if isinstance(entered, Exception) else item
-        if isinstance(item, Exception):
-            reading.append(item)
-        else:
-            reading.append(_begun(engine, feed, item, reading))
-        while len(reading) > FETCH_AHEAD or (reading and not ordered and feed.requests.empty()):
-            if not _start(engine, feed, reading):
-                return
-
-
-def _begun(engine: BatchMaker, feed: Feed, item: Located, reading: Reading) -> Begun | Exception:
-    """Begin a batch once its samples are there. Others do not wait for those from a store."""
-    here = attempt(come, engine, item[0], 0.0)
-    while here is False and not feed.stopped.is_set():
-        while reading and _start(engine, feed, reading):
-            pass
-        here = attempt(come, engine, item[0], LOOK)
-    return here if isinstance(here, Exception) else attempt(_begin, engine, *item, feed.seek)
-
-
-def _start(engine: BatchMaker, feed: Feed, reading: Reading) -> bool:
-    """Start the oldest batch once its files are read. False: the epoch is over."""
-    begun = reading.popleft()
-    while not isinstance(begun, Exception) and not begun.job.wait_started(LOOK):
-        if feed.stopped.is_set():
-            return False
-    feed.started.put(begun if isinstance(begun, Exception) else attempt(engine.start, begun))
-    return True
-
-
-def _asked(engine: BatchMaker, feed: Feed, ordered: deque[Located | Exception]) -> bool:
-    """Find where the samples of all batches lie that were asked for; the system reads those ahead
-    that are not begun at once. Waits for one where there is none. False: there are no more."""
-    while not ordered or not feed.requests.empty():
-        request = feed.requests.get()
-        feed.spent.clear()
-        if request is None:
-            return False
-        ordered.append(
-            request
-            if isinstance(request, Exception)
-            else attempt(located, engine, request, feed.seek, later=bool(ordered))
-        )
-    return True
-
-
-def located(engine: BatchMaker, work: Work, seek: View, *, later: bool = True) -> Located:
-    """later: other batches are begun before it."""
-    runner = engine.runner
-    location = runner.plan.source.locate(work.samples)
-    runner.advise(engine.pool, work, location, seek, later=later)
-    return work, location
-
-
-def _begin(engine: BatchMaker, work: Work, location: Location, seek: View) -> Begun:
-    room.check("a batch")
-    return engine.begin(work, location, seek)
-
-
-def attempt(step: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | Exception:
-    """What `step` returns or raises: a batch that fails leaves the others alone."""
-    try:
-        return step(*args, **kwargs)
-    except Exception as error:  # noqa: BLE001  handed to the consumer, whole
-        return room.typed(error)

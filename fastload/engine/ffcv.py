@@ -11,8 +11,9 @@ from typing import Protocol
 from fastload import _native
 from fastload.backends.base import WorkOrError
 from fastload.backends.ffcv import runner as ffcv
-from fastload.engine.epoch import Threaded, attempt, located
-from fastload.engine.flight import Begun, Feed, Started
+from fastload.engine.epoch import Threaded
+from fastload.engine.feeding import attempt, located
+from fastload.engine.flight import Begun, Feed, LookAgain, Started
 from fastload.engine.native import NativeEngine
 from fastload.engine.uploading import Gpu
 from fastload.sources.collect import Indexes
@@ -67,6 +68,8 @@ def _jobs(engine: FfcvEngine, feed: Feed) -> Iterator[_native.Job]:
         entered = drawing.submit(_entered, engine).result()
         while (request := feed.requests.get()) is not None:
             feed.spent.clear()
+            if isinstance(request, LookAgain):  # no job of this engine's goes on by itself
+                continue
             feed.pace.wait(feed.stopped)
             if feed.stopped.is_set():
                 return

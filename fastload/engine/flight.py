@@ -45,10 +45,20 @@ class Started(NamedTuple):
     prepared: list[gpu_decode.Prepared] | None  # what of it a GPU decodes
     # What it will be if nothing goes wrong; only its pixels are still to come
     ready: "Ready | None" = None
+    # Of a batch that was handed over before its job has gone on by itself: where the feeder puts it
+    # if the job comes back
+    again: "list[Started | Exception] | None" = None
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether this is the batch that will be handed out."""
+        return self.again is None or self.batch.job.drawn
 
     @property
     def done(self) -> bool:
         """Whether all is there that others make."""
+        if not self.goes_on:
+            return any(isinstance(one, Exception) or one.done for one in self.again or ())
         return self.batch.job.done and (self.masks is None or self.masks.done)
 
     def wait(self, seconds: float) -> bool:
@@ -81,12 +91,17 @@ class Launched(NamedTuple):
     ready: Ready  # if it finds none
 
 
+class LookAgain:
+    """The request for no batch: a job has come back."""
+
+
+LOOK_AGAIN = LookAgain()
 # What one thread hands to the next: a batch, or the error that is raised in its place.
 StartedOrError: TypeAlias = Started | Exception
 LaunchedOrError: TypeAlias = Ready | Launched | Exception
 ReadyOrError: TypeAlias = Ready | Exception
 # Queues of them; None: no more.
-Requests: TypeAlias = "queue.SimpleQueue[Work | Exception | None]"
+Requests: TypeAlias = "queue.SimpleQueue[Work | Exception | LookAgain | None]"
 StartedQueue: TypeAlias = "queue.SimpleQueue[StartedOrError | None]"
 
 
@@ -101,6 +116,11 @@ class Feed:
     stopped: Stopped = field(default_factory=Stopped)
     # Jobs of batches that were handed out, for the feeder to drop: that takes long for next()
     spent: deque[_native.Job | None] = field(default_factory=deque)
+    # The feeder's: jobs that are to go on by themselves, and `Started.again` of their batches; and
+    # how many it waits for, since one has come back
+    going: deque[tuple[_native.Job, Work, "list[StartedOrError]"]] = field(default_factory=deque)
+    watched: int = 0
+    mended: threading.Condition = field(default_factory=threading.Condition)  # of `again`
 
     def stopper(self) -> Callable[[], None]:
         """Ends the feeder, and waits for nothing. It may outlive the epoch: it holds neither the
@@ -131,6 +151,7 @@ class BatchMaker(Protocol):
     def enter(self) -> None: ...
     def feeder(self, feed: Feed) -> threading.Thread: ...
     def begin(self, work: Work, location: Location, seek: View) -> Begun: ...
+    def promise(self, begun: Begun) -> Started: ...
     def start(self, begun: Begun) -> Started: ...
     def launch(self, started: Started) -> Ready | Launched: ...
     def settle(self, launched: Ready | Launched) -> Ready: ...

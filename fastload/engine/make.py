@@ -11,7 +11,8 @@ from fastload.backends.native import cuda
 from fastload.backends.table import facts
 from fastload.engine.ffcv import FfcvEngine
 from fastload.engine.joint import JointEngine
-from fastload.engine.native import NativeEngine, check_threads
+from fastload.engine.native import NativeEngine
+from fastload.engine.pools import check_threads
 from fastload.engine.tokens import TokenEngine
 from fastload.engine.torch import TorchEngine
 from fastload.engine.uploading import Gpu

@@ -9,18 +9,18 @@ from functools import partial
 import torch
 import torch.utils.data
 
-from fastload import _native
 from fastload.backends import masks
 from fastload.backends.base import Batch, Engine, WorkOrError
 from fastload.backends.native import gpu_decode
 from fastload.backends.native import runner as native
-from fastload.engine import tensors
-from fastload.engine.epoch import Threaded, feeder
+from fastload.engine import pools, tensors
+from fastload.engine.epoch import Threaded
+from fastload.engine.feeding import feeder
 from fastload.engine.flight import Begun, Feed, Launched, Ready, Started
 from fastload.engine.inline import Inline
 from fastload.engine.slots import Ring
 from fastload.engine.uploading import Decoded, Gpu, Uploader
-from fastload.errors import BackendError, DeviceMemoryError
+from fastload.errors import DeviceMemoryError
 from fastload.plan.bad_samples import Report
 from fastload.plan.batch import targets
 from fastload.plan.placement import HOST, Chooser, Placement
@@ -28,13 +28,9 @@ from fastload.sources.base import Location, remote
 from fastload.sources.collect import Indexes
 from fastload.sources.seek_views import View
 from fastload.spec import Array, Longs, Size, Work
-from fastload.system import devices, room
+from fastload.system import devices
 from fastload.system.openmp import one_thread
 from fastload.system.threads import Threads
-
-# Threads, where there are any, that only read: they wait for the disk or the network, and need no
-# core
-READERS = 8
 
 
 class NativeEngine(Engine):
@@ -56,7 +52,7 @@ class NativeEngine(Engine):
         # Told of a batch's bad samples that did not raise.
         self.on_bad: Callable[[Report], object] = bool
         self.runners: dict[tuple[Size | None, Placement], native.Runner] = {}  # by the work's size
-        self.pool = _pool(threads)
+        self.pool = pools.made(threads)
         self.own = tensors.Owned() if threads else tensors.own  # in the caller's modes of torch
         self.uploader = Uploader(runner.pictures, gpu.device, pinned=pinned) if gpu else None
         self.chooser = (
@@ -65,6 +61,9 @@ class NativeEngine(Engine):
             else Chooser([HOST])
         )
         self.rings = [Ring(depth + 2, pinned=pinned, lent=not gpu) for _ in runner.pictures]
+        # Whether the caller gets images that are made of a slot's, which have to be there first
+        self.copied = any(map(tensors.copied, runner.pictures))
+        self.covered = not (pinned or self.copied)
         masked = threads and runner.plan.masks
         self.mask_threads = Threads(threads, "fastload-masks", one_thread) if masked else None
 
@@ -122,8 +121,16 @@ class NativeEngine(Engine):
         job = self.runner.begin(self.pool, work, location, seek)
         if self.uploader or not self.pool.threads:
             return Begun(job, work, None)
-        runner = self._runner(work.size, self.chooser.choose(work.size))
-        return Begun(job, work, runner.ahead(job, work, partial(self._slots, runner, work)))
+        runner = self._runner(work.size, HOST)
+        return Begun(job, work, runner.ahead(job, work, partial(self._outs, runner, work)))
+
+    def _outs(self, runner: native.Runner, work: Work) -> native.Outs:
+        """The same, with tensors where these can be made before the pixels are."""
+        if not self.covered:
+            return native.Outs(self._slots(runner, work), None)
+        pairs = zip(self.rings, runner.pictures, strict=True)
+        covers = [ring.cover(picture, len(work)) for ring, picture in pairs]
+        return native.Outs([one.array for one in covers], [one.images for one in covers])
 
     def _slots(self, runner: native.Runner, work: Work) -> list[Array]:
         """Memory for a batch, of each picture."""
@@ -132,14 +139,19 @@ class NativeEngine(Engine):
             for ring, picture in zip(self.rings, runner.pictures, strict=True)
         ]
 
+    def promise(self, begun: Begun) -> Started:
+        """A batch whose job goes on by itself, as it will be if nothing of it is irregular."""
+        batch, work = begun.ahead, begun.work
+        assert batch is not None
+        ready = None if self.copied else self._wrapped(batch, HOST)
+        return Started(batch, HOST, work, None, None, ready, [])
+
     def start(self, begun: Begun) -> Started:
         """Draw the records and start decoding into a slot."""
         job, work, ahead = begun
-        placement = self.chooser.choose(work.size)
         if ahead and job.drawn:
-            started = Started(ahead, placement, work, None, None)
-            copied = any(map(tensors.copied, ahead.runner.pictures))
-            return started if copied else started._replace(ready=self._wrapped(started))
+            return self.promise(begun)
+        placement = self.chooser.choose(work.size)
         runner = self._runner(work.size, placement)
         batch = runner.draw(job, work)
         count, sizes = len(batch.work), job.sizes
@@ -188,20 +200,22 @@ class NativeEngine(Engine):
             except DeviceMemoryError as error:
                 return self._on_host(started, error)
             return Launched(started, decoded, ready) if decoded else ready
-        return self._wrapped(started)
+        return self._wrapped(batch, started.placement, started.masks)
 
-    def _wrapped(self, started: Started) -> Ready:
+    def _wrapped(
+        self, batch: native.DrawnBatch, placement: Placement, beside: masks.Begun | None = None
+    ) -> Ready:
         """The batch as tensors, where nothing of it goes to a GPU."""
-        batch = started.batch
-        target, kept, valid = self._labels(started)
-        pairs = zip(batch.runner.pictures, batch.outs, strict=True)
-        images = [tensors.images(picture, out) for picture, out in pairs]
+        target, kept, valid = self._labels(batch, beside)
+        images = batch.images
+        if images is None:
+            pairs = zip(batch.runner.pictures, batch.outs, strict=True)
+            images = [tensors.images(picture, out) for picture, out in pairs]
         if kept is not None:
             target, images = tensors.at(target, kept), [tensors.at(one, kept) for one in images]
         if self.rings[0].pinned:
             target = target.pin_memory()
-        report = batch.trouble.report()
-        return Ready(images, target, valid, None, started.placement, batch.work, report)
+        return Ready(images, target, valid, None, placement, batch.work, batch.trouble.report())
 
     def settle(self, launched: Ready | Launched) -> Ready:
         """The second half: waits for the GPU's decoder.
@@ -226,7 +240,7 @@ class NativeEngine(Engine):
     def _sent(self, uploader: Uploader, started: Started, decoded: Decoded | None) -> Ready:
         """On its way to the GPU."""
         batch = started.batch
-        target, kept, valid = self._labels(started)
+        target, kept, valid = self._labels(batch, started.masks)
         crops = decoded.crops if decoded else None
         sent = uploader.send(batch.runner.pictures, batch.outs, target, batch.drawn, kept, crops)
         report = batch.trouble.report()
@@ -249,14 +263,16 @@ class NativeEngine(Engine):
         job = self.runner.begin(self.pool, work, location, self.view)
         return self.complete(self.start(Begun(job, work, None)))
 
-    def _labels(self, started: Started) -> tuple[torch.Tensor, Longs | None, torch.Tensor | None]:
+    def _labels(
+        self, batch: native.DrawnBatch, beside: masks.Begun | None
+    ) -> tuple[torch.Tensor, Longs | None, torch.Tensor | None]:
         """Of the batch: the target, the positions that are handed out (None: all), and `Work.valid`
         of these.
         """
-        batch, work = started.batch, started.batch.work
+        work = batch.work
         target = (
-            started.masks.tensor()
-            if started.masks
+            beside.tensor()
+            if beside
             else self.own(targets(batch.runner.plan, work, batch.drawn[0].mix))
         )
         kept = batch.trouble.kept(len(work))
@@ -280,21 +296,3 @@ class NativeEngine(Engine):
             self.chooser.handed(ready.work.size, ready.placement, len(ready.work), mark)
         images = ready.images if self.runner.plan.views else ready.images[0]
         return [images, ready.target, *([] if ready.valid is None else [ready.valid])]
-
-
-def check_threads(threads: int) -> None:
-    """Raise HostMemoryError where there is no room for their stacks."""
-    if threads:
-        room.check(f"{threads} threads", (threads + READERS) * room.THREAD)
-
-
-def _pool(threads: int) -> _native.Pool:
-    """Raises HostMemoryError, and BackendError where something else than memory forbids threads."""
-    check_threads(threads)
-    try:
-        return _native.Pool(threads, READERS)
-    except (MemoryError, RuntimeError, OSError) as error:
-        what = f"{threads} threads cannot be started ({error})"
-        raise BackendError(
-            f"loader: {what}; take fewer workers, or raise the limits of the process"
-        ) from error

@@ -12,12 +12,23 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from fastload.backends.native.picture import Picture
+from fastload.engine import tensors
 from fastload.spec import Array, Dtype
 from fastload.system import room
 
+TOGETHER = 16  # covers of a slot that are made at once
+
+
+class Cover(NamedTuple):
+    """A slot as the engine fills it and as the caller gets it."""
+
+    array: Array
+    images: torch.Tensor
+
 
 class Ring:
-    """`take` gives a free slot or a new one; at most `keep` free ones are held."""
+    """`take` and `cover` give a free slot or a new one; at most `keep` free ones are held."""
 
     def __init__(self, keep: int, *, pinned: bool, lent: bool = True) -> None:
         """lent: whether the user gets tensors over slots."""
@@ -31,13 +42,37 @@ class Ring:
         """An array in a slot; every view of it, NumPy's or torch's, keeps the slot away from the
         ring.
         """
-        nbytes = math.prod(shape) * dtype.itemsize
-        self.nbytes = max(self.nbytes, nbytes)
+        slot = self._fitting(self._pop(), math.prod(shape) * dtype.itemsize)
+        lease = _lease(slot, shape, dtype)
+        lease.give(slot, self._free)
+        return np.asarray(lease)
+
+    def cover(self, picture: Picture, count: int) -> Cover:
+        """The same for `count` images, with the tensor that the caller gets.
+
+        Where NumPy and torch are called once for each batch, their code is cold, and a tensor takes
+        as long as ten in a row. So a slot that has images as before makes several at once.
+        """
         slot = self._pop()
+        if slot is None or slot.images != count or slot.picture is not picture:
+            shape, dtype = picture.host_shape(count), picture.host_dtype
+            slot = self._fitting(slot, math.prod(shape) * dtype.itemsize)
+            slot.picture, slot.images = picture, count
+            slot.covers = [_cover(slot, shape, dtype)]
+        elif not slot.covers:
+            shape, dtype = picture.host_shape(count), picture.host_dtype
+            with torch.inference_mode(False):  # whoever asks may be in it, and others get them
+                slot.covers = [_cover(slot, shape, dtype) for _ in range(TOGETHER)]
+        lease, cover = slot.covers.pop()
+        lease.give(slot, self._free)
+        return cover
+
+    def _fitting(self, slot: "_Slot | None", nbytes: int) -> "_Slot":
+        """The slot, or another one if it has too little memory."""
+        self.nbytes = max(self.nbytes, nbytes)
         if slot is None or slot.nbytes < nbytes:
-            memory = allocated(self.nbytes, pinned=self.pinned)
-            slot = _Slot(memory, memory.numel(), memory.data_ptr())
-        return np.asarray(_Lease(slot, self._free, shape, dtype))
+            slot = _Slot(allocated(self.nbytes, pinned=self.pinned))
+        return slot
 
     def _pop(self) -> "_Slot | None":
         try:
@@ -52,27 +87,41 @@ def allocated(nbytes: int, *, pinned: bool) -> torch.Tensor:
     return torch.empty(nbytes, dtype=torch.uint8, pin_memory=pinned)
 
 
-class _Slot(NamedTuple):
-    """What torch says of the memory is asked once."""
+class _Slot:
+    """Memory of batches. What torch says of it is asked once."""
 
-    memory: torch.Tensor
-    nbytes: int
-    address: int
+    def __init__(self, memory: torch.Tensor) -> None:
+        self.memory, self.nbytes, self.address = memory, memory.numel(), memory.data_ptr()
+        # Covers that nobody has had, and what they are of
+        self.covers: list[tuple[_Lease, Cover]] = []
+        self.picture: Picture | None = None
+        self.images = 0
 
 
 class _Lease:
     """NumPy keeps the object that described the memory alive until the last view has gone."""
 
-    def __init__(
-        self, slot: _Slot, free: deque[_Slot], shape: tuple[int, ...], dtype: Dtype
-    ) -> None:
+    def __init__(self, memory: torch.Tensor, interface: dict[str, object]) -> None:
+        self.memory, self.__array_interface__ = memory, interface
+        # Only of one that is given: covers lie in their slot, and nobody frees a circle
+        self.slot: _Slot | None = None
+
+    def give(self, slot: _Slot, free: deque[_Slot]) -> None:
+        """The slot goes there when the last view has gone."""
         self.slot, self.free = slot, free
-        self.__array_interface__ = {
-            "version": 3,
-            "typestr": dtype.str,
-            "shape": shape,
-            "data": (slot.address, False),
-        }
 
     def __del__(self) -> None:
-        self.free.append(self.slot)
+        if self.slot is not None:
+            self.free.append(self.slot)
+
+
+def _lease(slot: _Slot, shape: tuple[int, ...], dtype: Dtype) -> _Lease:
+    data = {"version": 3, "typestr": dtype.str, "shape": shape, "data": (slot.address, False)}
+    return _Lease(slot.memory, data)
+
+
+def _cover(slot: _Slot, shape: tuple[int, ...], dtype: Dtype) -> tuple[_Lease, Cover]:
+    assert slot.picture is not None
+    lease = _lease(slot, shape, dtype)
+    array = np.asarray(lease)
+    return lease, Cover(array, tensors.images(slot.picture, array))

@@ -39,6 +39,9 @@ class TokenEngine(NativeEngine):
         self.chooser.begin()
         return TokenBatches(self, works, seek, timeout)
 
+    def _outs(self, runner: native.Runner, work: Work) -> native.Outs:
+        return native.Outs(self._slots(runner, work), None)
+
     def _slots(self, runner: native.Runner, work: Work) -> list[Array]:
         assert isinstance(work, Part)
         assert work.memory is not None

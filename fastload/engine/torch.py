@@ -12,7 +12,7 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from fastload.backends import torch as reference
 from fastload.backends.base import Batch, Engine, WorkOrError
-from fastload.engine.epoch import attempt
+from fastload.engine.feeding import attempt
 from fastload.errors import BackendError
 from fastload.plan.bad_samples import Report
 from fastload.system.processes import Workers

@@ -13,7 +13,7 @@ WAYS = """
 import sys, json, resource, threading, types, torch
 import fastload
 from fastload import transforms as T
-from fastload.engine import epoch
+from fastload.engine import feeding
 from fastload.engine import slots
 from fastload.errors import HostMemoryError
 folder, way = sys.argv[1:]
@@ -24,10 +24,10 @@ def fail(*_, **__):
 if way == "feeder":  # its own loop, outside of any batch
     def _feed(*_):
         raise MemoryError
-    epoch._feed = _feed
+    feeding._feed = _feed
     threading.excepthook = lambda _: None
 elif way == "order":
-    epoch._begin = fail
+    feeding._begin = fail
 elif way == "slot":
     slots.torch = types.SimpleNamespace(empty=fail, uint8=torch.uint8)
 elif way == "torch":

@@ -9,6 +9,7 @@ import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from PIL import Image
@@ -25,6 +26,9 @@ from fastload.sources import layered
 from fastload.sources.base import Location
 from fastload.sources.seek_views import View
 from fastload.spec import Array, Ints, Size, Stage, Work
+
+if TYPE_CHECKING:
+    import torch
 
 
 def unsupported(plan: Plan, device: str = "cpu") -> list[str]:
@@ -59,6 +63,13 @@ def compile(plan: Plan, device: str) -> "Runner":
     too; the host's part ends with the crop.
     """
     return Runner(plan, tuple(picture(one, device) for one in plan.pictures))
+
+
+class Outs(NamedTuple):
+    """Memory for a batch, of each picture."""
+
+    arrays: list[Array]  # host_shape, host_dtype
+    images: "list[torch.Tensor] | None"  # over these, as the caller gets them; None: not yet made
 
 
 @dataclass(frozen=True)
@@ -119,9 +130,7 @@ class Runner:
         plain = plain and plan.checked is None
         return plain and plan.masks is None and bool(crop.no_scaling(plan))
 
-    def ahead(
-        self, job: _native.Job, work: Work, take: Callable[[], list[Array]]
-    ) -> "DrawnBatch | None":
+    def ahead(self, job: _native.Job, work: Work, take: Callable[[], Outs]) -> "DrawnBatch | None":
         """The batch that a job which reads makes by itself, into arrays as `start` takes them; None
         where it is drawn by Python.
         """
@@ -136,26 +145,29 @@ class Runner:
             return None
         drawn, outs = [each for _, each in ready], take()
         job.then(
-            [one.work(out) for one, out in zip(drawn, outs, strict=True)],
+            [one.work(out) for one, out in zip(drawn, outs.arrays, strict=True)],
             [runs for runs, _ in ready], seed=work.seed, epoch=work.epoch,
             most_pixels=Image.MAX_IMAGE_PIXELS or 0,
         )  # fmt: skip
-        return DrawnBatch(self, job, work, Trouble(self.plan.on_error, work), drawn, outs)
+        return DrawnBatch(
+            self, job, work, Trouble(self.plan.on_error, work), drawn, outs.arrays, outs.images
+        )
 
-    def _follow(self, job: _native.Job, work: Work, kit: Kit, outs: list[Array]) -> "DrawnBatch":
+    def _follow(self, job: _native.Job, work: Work, kit: Kit, outs: Outs) -> "DrawnBatch":
         """The same of one picture, with records that earlier batches had."""
         plan = self.pictures[0].plan
         how, seen = mix_records(plan, work), plan.of_view(work)
         partners = how.rows() if how and how.moves else None
         job.follow(
-            kit.native, outs[0], seen.samples, seen.occurrences, partners, seed=work.seed,
+            kit.native, outs.arrays[0], seen.samples, seen.occurrences, partners, seed=work.seed,
             epoch=work.epoch, step=rng.batch_step(seen), rank=seen.rank,
             most_pixels=Image.MAX_IMAGE_PIXELS or 0,
         )  # fmt: skip
         drawn = kit.drawn if how is None else kit.drawn._replace(mix=how)
         if partners is not None:  # for samples that Pillow decodes: then the job runs again
             drawn = drawn._replace(store=store.mixed(drawn.store, partners))
-        return DrawnBatch(self, job, work, Trouble(self.plan.on_error, work), [drawn], outs, kit)
+        trouble = Trouble(self.plan.on_error, work)
+        return DrawnBatch(self, job, work, trouble, [drawn], outs.arrays, outs.images, kit)
 
     def draw(self, job: _native.Job, work: Work) -> "DrawnBatch":
         """Wait for the samples' sizes, then draw each picture's records. Raises SampleError."""
@@ -192,6 +204,7 @@ class DrawnBatch:
     trouble: Trouble
     drawn: list[Drawn] = field(default_factory=list)  # of each picture
     outs: list[Array] = field(default_factory=list)  # of each: host_shape, host_dtype
+    images: list["torch.Tensor"] | None = None  # over `outs`, where they are made before the pixels
     kit: Kit | None = None  # of the records, until the pixels are there
 
     def start(self, outs: list[Array]) -> None:
