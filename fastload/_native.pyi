@@ -925,10 +925,11 @@ class Kit:
         crops: CropRecords,
         store: StoreRecords,
         programs: Programs | None,
-        draws: Sequence[tuple[Draws, bool, list[NDArray[Any]]]],
+        draws: Sequence[tuple[Draws, bool, NDArray[np.float64], list[NDArray[Any]]]],
     ) -> None:
-        """draws: programs that are given no numbers, whether the batch shares what one draws, and
-        the arrays of the records that it fills.
+        """draws: programs, whether the batch shares what one draws, the numbers that it is given
+        (float64 [N or 1, given], filled before each `Job.follow`), and the arrays of the records
+        that it fills.
         """
 
 @final

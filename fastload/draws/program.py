@@ -152,8 +152,9 @@ def _compiled(recorder: Recorder, outputs: Mapping[str, Traced], refusals: list[
 # A program, samples and occurrences (or what stands for them), given numbers, and arrays to fill,
 # as `_native.Job.then` takes them
 Run = tuple[_native.Draws, Longs, Longs, Floats, list[Array]]
-# A program, whether the batch shares what it draws, and arrays to fill, as `_native.Kit` takes them
-FixedRun = tuple[_native.Draws, bool, list[Array]]
+# A program, whether the batch shares what it draws, given numbers, and arrays to fill, as
+# `_native.Kit` takes them
+FixedRun = tuple[_native.Draws, bool, Floats, list[Array]]
 NO_SIZES = np.zeros((1, 2), np.int32)
 NOTHING_GIVEN = np.zeros((1, 0))
 
@@ -204,20 +205,19 @@ class Recorded:
             arrays |= made
         return runs, arrays
 
-    def fixed(self, count: int) -> tuple[list[FixedRun], dict[str, Array]] | None:
-        """The same for any batch of so many samples; None where others' functions are called for
-        each.
+    def fixed(self, count: int) -> tuple[list[FixedRun], dict[str, Array], Floats]:
+        """The same for any batch of so many samples, whose given numbers [N, given] are in the last
+        array.
         """
-        if self.given:
-            return None
+        given = np.zeros((count, self.given))
         runs: list[FixedRun] = []
         arrays: dict[str, Array] = {}
         for part, of_batch in ((self.samples, False), (self.batch, True)):
             if part:
                 flat, made = part.made(1 if of_batch else count)
-                runs.append((part.draws, of_batch, flat))
+                runs.append((part.draws, of_batch, NOTHING_GIVEN if of_batch else given, flat))
                 arrays |= made
-        return runs, arrays
+        return runs, arrays, given
 
     def run(self, work: Work, sizes: Ints) -> dict[str, Array] | None:
         """These arrays, filled; None where NumPy has to draw this batch."""
@@ -230,15 +230,18 @@ class Recorded:
         return arrays
 
     def _given(self, work: Work) -> Floats:
-        """What others' functions make of the batch's uniforms: [N, given]."""
         if not self.given:
             return _nothing(len(work))
         out = np.empty((len(work), self.given))
+        self.give(work, out)
+        return out
+
+    def give(self, work: Work, out: Floats) -> None:
+        """What others' functions make of the batch's uniforms: [N, given]."""
         for each in self.outside:
             u = rng.sample_uniforms(work, each.op, 1 + max(each.columns))[:, list(each.columns)]
             made = each.function(u.reshape(len(work), *each.shape), *each.arguments)
             out[:, each.first : each.first + each.numbers] = made.reshape(len(work), each.numbers)
-        return out
 
 
 # Makes the arrays by name from what draws the uniforms of an op (number, count, whether the batch

@@ -25,6 +25,7 @@ struct Kit {
   struct Filled {
     std::shared_ptr<const draws::Program> program;
     bool of_batch;  // the samples share what it draws
+    Input given;    // that Python fills before a job follows
     std::vector<Output> outs;
   };
 
@@ -96,11 +97,9 @@ void make_kit(PyKit* self, const CropRecords& crops, const StoreRecords& store,
   kit->programs = programs;
   for (const nb::handle& it : draws) {
     const auto parts = nb::cast<nb::tuple>(it);
-    const auto program = nb::cast<const PyDraws&>(parts[0]).program;
-    if (!program->given.empty())
-      refuse("Kit: draws", "given numbers", std::to_string(program->given.size()), "none");
-    kit->draws.push_back(
-        {program, nb::cast<bool>(parts[1]), nb::cast<std::vector<Output>>(parts[2], false)});
+    kit->draws.push_back({nb::cast<const PyDraws&>(parts[0]).program, nb::cast<bool>(parts[1]),
+                          nb::cast<Input>(parts[2], false),
+                          nb::cast<std::vector<Output>>(parts[3], false)});
   }
   new (self) PyKit{std::move(kit)};
 }
@@ -124,8 +123,9 @@ void follow(PyJob& self, const PyKit& given, const Output& out, const Input& sam
     throw std::runtime_error("Job.follow: another job, which is not done, has the kit");
   ahead->kit = given.kit;  // gives it back, whatever comes
   for (const Kit::Filled& it : kit.draws)
-    ahead->draws.push_back(it.of_batch ? Drawn::of(it.program, {step}, {rank}, it.outs)
-                                       : Drawn::of(it.program, sample, occurrence, it.outs));
+    ahead->draws.push_back(it.of_batch
+                               ? Drawn::of(it.program, {step}, {rank}, it.given, it.outs)
+                               : Drawn::of(it.program, sample, occurrence, it.given, it.outs));
   ahead->pictures.push_back({kit.crops, kit.store, out, kit.programs});
   ahead->pictures.front().store.partners = partners;
   ahead->functions = functions_of(ahead->pictures);

@@ -105,26 +105,23 @@ bool run(const PyDraws& self, uint64_t seed, int64_t epoch, const Input& samples
 
 Drawn Drawn::of(const PyDraws& draws, const Input& samples, const Input& occurrences,
                 const Input& given, const std::vector<Output>& outs) {
-  const draws::Program& program = *draws.program;
   const auto count = static_cast<int64_t>(samples.ndim() == 1 ? samples.shape(0) : 0);
   const int64_t* sample = checked<int64_t>("Draws: samples", samples, {count});
   const int64_t* occurrence = checked<int64_t>("Draws: occurrences", occurrences, {count});
-  const auto width = static_cast<int64_t>(program.given.size());
-  const double* values = checked<double>("Draws: given", given, {count, width});
-  Drawn out =
-      of(draws.program, {sample, sample + count}, {occurrence, occurrence + count}, outs);
-  out.given = values;
-  return out;
+  return of(draws.program, {sample, sample + count}, {occurrence, occurrence + count}, given, outs);
 }
 
 Drawn Drawn::of(const std::shared_ptr<const draws::Program>& program, std::vector<int64_t> samples,
-                std::vector<int64_t> occurrences, const std::vector<Output>& outs) {
+                std::vector<int64_t> occurrences, const Input& given,
+                const std::vector<Output>& outs) {
   if (outs.size() != program->outputs.size())
     refuse("Draws: outs", "length", std::to_string(outs.size()),
            std::to_string(program->outputs.size()));
   Drawn out{program, std::move(samples), std::move(occurrences), nullptr, {}};
   for (size_t k = 0; k < outs.size(); ++k)
     out.outs.push_back(output(program->outputs[k], outs[k], out.count()));
+  const auto width = static_cast<int64_t>(program->given.size());
+  out.given = checked<double>("Draws: given", given, {out.count(), width});
   return out;
 }
 

@@ -22,10 +22,9 @@ struct Drawn {
 
   static Drawn of(const PyDraws& draws, const Input& samples, const Input& occurrences,
                   const Input& given, const std::vector<Output>& outs);
-  // Of a program that is given nothing.
   static Drawn of(const std::shared_ptr<const draws::Program>& program,
                   std::vector<int64_t> samples, std::vector<int64_t> occurrences,
-                  const std::vector<Output>& outs);
+                  const Input& given, const std::vector<Output>& outs);
   int64_t count() const { return static_cast<int64_t>(samples.size()); }
   // sizes: int32 [count, 2], px. As draws::run. Any thread, without the GIL.
   bool run(uint64_t seed, uint32_t epoch, const int32_t* sizes) const;

@@ -20,7 +20,7 @@ def program(outputs, *, uniforms=(), given=()):
     """
     return native.Draws(
         registers=7, steps=np.array([(STEPS["greater"], 5, 4, 6, 6)], np.int32), lists=[],
-        constants=[(2, 0.0), (3, 1.0), (6, 0.5)], uniforms=np.array(uniforms, np.int32),
+        constants=[(2, 0.0), (3, 1.0), (6, 0.5)], uniforms=np.array(uniforms, np.int32).reshape(-1, 3),
         sizes=[0, 1], given=list(given), refusals=[], outputs=outputs, functions=[loop_of("exp")],
     )  # fmt: skip
 
@@ -33,7 +33,7 @@ def kit(count=5, lists=None):
     """A kit of whole images that are flipped by chance, and the rows that it fills."""
     rows = np.zeros((count, 10), np.int32)
     crops = native.CropRecords(rows, "bilinear", HEIGHT, WIDTH)
-    runs = [(program([CROPS], uniforms=[(1, 0, 4)]), False, [rows])]
+    runs = [(program([CROPS], uniforms=[(1, 0, 4)]), False, np.zeros((count, 0)), [rows])]
     return native.Kit(crops, stored(None, True, **(lists or {})), None, runs), rows
 
 
@@ -95,7 +95,10 @@ def test_a_batchs_own_draws_are_keyed_by_step_and_rank(tmp_path):
         constants=[(6, 0.5)], uniforms=np.array([(9, 0, 4)], np.int32), sizes=[], given=[],
         refusals=[], outputs=[("int32", [5])], functions=[],
     )  # fmt: skip
-    runs = [(program([CROPS], uniforms=[(1, 0, 4)]), False, [rows]), (of_batch, True, [kept])]
+    runs = [
+        (program([CROPS], uniforms=[(1, 0, 4)]), False, np.zeros((5, 0)), [rows]),
+        (of_batch, True, np.zeros((1, 0)), [kept]),
+    ]
     store = stored(None, True, rows=kept, columns=columns)
     made, pool = native.Kit(whole, store, None, runs), native.Pool(1)
     for step, rank in ((0, 0), (3, 0), (3, 2), (4, 1)):
@@ -151,10 +154,27 @@ def test_records_of_another_size_are_refused(tmp_path):
     assert str(caught.value) == "Draws: outs: shape (got [4, 10], want [5, 10])"
 
 
-def test_a_program_that_is_given_numbers_is_none_for_a_kit():
+def test_numbers_that_a_program_is_given_are_those_that_lie_there_when_a_job_follows(tmp_path):
+    """Flips by them, in place of a uniform."""
+    rows, given = np.zeros((5, 10), np.int32), np.zeros((5, 1))
+    crops = native.CropRecords(rows, "bilinear", HEIGHT, WIDTH)
+    runs = [(program([CROPS], given=[4]), False, given, [rows])]
+    made, pool = native.Kit(crops, stored(None, True), None, runs), native.Pool(1)
+    for flips in ([1, 0, 0, 1, 0], [0, 1, 1, 1, 0]):
+        given[:, 0] = flips
+        job = begun(tmp_path, pool)
+        follow(job, made, out_of(), np.arange(5))
+        assert job.wait_started(20.0)
+        assert job.wait_done()
+        assert rows[:, 8].tolist() == flips
+
+
+@pytest.mark.parametrize("shape", [(5, 0), (4, 1), (5, 2)])
+def test_other_numbers_than_a_program_is_given_are_refused(tmp_path, shape):
     rows = np.zeros((5, 10), np.int32)
     crops = native.CropRecords(rows, "bilinear", HEIGHT, WIDTH)
-    runs = [(program([CROPS], uniforms=[(1, 0, 4)], given=[2]), False, [rows])]
+    runs = [(program([CROPS], given=[4]), False, np.zeros(shape), [rows])]
+    made = native.Kit(crops, stored(None, True), None, runs)
     with pytest.raises(ValueError) as caught:
-        native.Kit(crops, stored(None, True), None, runs)
-    assert str(caught.value) == "Kit: draws: given numbers (got 1, want none)"
+        follow(begun(tmp_path, native.Pool(1)), made, out_of(), np.arange(5))
+    assert str(caught.value) == f"Draws: given: shape (got {[*shape]}, want [5, 1])"

@@ -18,6 +18,12 @@ OPS = [
 ]  # fmt: skip
 
 
+# Magnitudes are normal numbers, which torch makes: they are given to the programs
+GIVEN = [
+    T.RandomResizedCrop((24, 32)), T.RandAugment.timm("rand-m7-mstd0.5-inc1"), T.ToImage(),
+]  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     root, rng = tmp_path_factory.mktemp("kits"), np.random.Generator(np.random.Philox(3))
@@ -29,9 +35,9 @@ def folder(tmp_path_factory):
     return root
 
 
-def made(folder, workers, **given):
+def made(folder, workers, ops=OPS, **given):
     return fastload.DataLoader(
-        fastload.open(str(folder), OPS), SIZE, shuffle=True, seed=5, num_workers=workers,
+        fastload.open(str(folder), ops), SIZE, shuffle=True, seed=5, num_workers=workers,
         backend="native", seek_index="off", **given,
     )  # fmt: skip
 
@@ -41,10 +47,14 @@ def kits(loader):
     return runner.pictures[0].kits
 
 
-@pytest.mark.parametrize("mix", [None, T.MixUp(alpha=0.4)], ids=["plain", "mixed"])
-def test_batches_are_those_of_a_loader_that_uses_none(folder, mix):
+@pytest.mark.parametrize(
+    ("ops", "mix"),
+    [(OPS, None), (OPS, T.MixUp(alpha=0.4)), (GIVEN, None)],
+    ids=["plain", "mixed", "given"],
+)
+def test_batches_are_those_of_a_loader_that_uses_none(folder, ops, mix):
     """The last batch of an epoch is smaller."""
-    native, inline = made(folder, 2, mix=mix), made(folder, 0, mix=mix)
+    native, inline = made(folder, 2, ops, mix=mix), made(folder, 0, ops, mix=mix)
     for _ in range(3):
         for one, other in zip(native, inline, strict=True):
             torch.testing.assert_close(one, other, rtol=0, atol=0)

@@ -12,7 +12,7 @@ from fastload.backends.native import augment, by_part, crop, instructions, store
 from fastload.backends.native.by_part import Folded
 from fastload.plan import steps
 from fastload.plan.plan import Plan
-from fastload.spec import Array, Ints, Stage, Work
+from fastload.spec import Array, Floats, Ints, Stage, Work
 
 FIRST = 2  # batches that NumPy draws
 FIRST_PARTS = 32  # the same of parts of one size of patches: there are hundreds of sizes
@@ -51,10 +51,19 @@ class Drawing:
         runs, arrays = self.recorded.ready(self.plan.of_view(work))
         return runs, _folded(arrays)
 
-    def fixed(self, count: int) -> tuple[list[draws.FixedRun], Folded] | None:
-        """The same for any batch of so many samples; None where each has runs of its own."""
-        found = self.recorded.fixed(count) if self.recorded else None
-        return found and (found[0], _folded(found[1]))
+    def fixed(self, count: int) -> tuple[list[draws.FixedRun], Folded, Floats] | None:
+        """The same for any batch of so many samples, and the numbers that `give` fills for each;
+        None where there is no recording.
+        """
+        if self.recorded is None:
+            return None
+        runs, arrays, given = self.recorded.fixed(count)
+        return runs, _folded(arrays), given
+
+    def give(self, work: Work, given: Floats) -> None:
+        """What programs of `fixed` are given for this batch."""
+        if self.recorded is not None:
+            self.recorded.give(work, given)
 
     def _by_numpy(self, work: Work, sizes: Ints) -> Folded:
         found = self._fold(steps.uniforms_of(work), sizes)

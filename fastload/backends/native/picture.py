@@ -14,7 +14,7 @@ from fastload.backends.native.by_part import Folded
 from fastload.backends.native.drawing import Drawing
 from fastload.plan.batch import mix_records
 from fastload.plan.plan import Plan
-from fastload.spec import Array, Dtype, Ints, Stage, Work
+from fastload.spec import Array, Dtype, Floats, Ints, Stage, Work
 from fastload.transforms import pil
 from fastload.transforms.mix_records import MixRecords
 
@@ -39,6 +39,7 @@ class Kit(NamedTuple):
     samples: int
     native: _native.Kit
     drawn: Drawn  # nothing is mixed
+    given: Floats  # [N, given], what of the draws is no part of the programs
 
 
 KITS = 64  # that are kept; more batches are hardly ever under way
@@ -98,7 +99,7 @@ class Picture:
         return deque(maxlen=KITS)
 
     def kit(self, count: int) -> Kit | None:
-        """Records of `count` samples, for a job to fill; None where `ahead` has to be asked."""
+        """Records of `count` samples, for a job to fill; None where Python has to."""
         while self.kits:
             with suppress(IndexError):  # another thread has the last
                 kit = self.kits.pop()
@@ -107,9 +108,10 @@ class Picture:
         found = self.drawing.fixed(count)
         if found is None:
             return None
-        runs, folded = found
+        runs, folded, given = found
         drawn = self._records(folded, None, count)
-        return Kit(count, _native.Kit(drawn.crops, drawn.store, drawn.programs, runs), drawn)
+        kit = _native.Kit(drawn.crops, drawn.store, drawn.programs, runs)
+        return Kit(count, kit, drawn, given)
 
     def _drawn(self, work: Work, drawn: Folded) -> Drawn:
         return self._records(drawn, mix_records(self.plan, work), len(work))

@@ -157,6 +157,7 @@ class Runner:
         """The same of one picture, with records that earlier batches had."""
         plan = self.pictures[0].plan
         how, seen = mix_records(plan, work), plan.of_view(work)
+        self.pictures[0].drawing.give(seen, kit.given)
         partners = how.rows() if how and how.moves else None
         job.follow(
             kit.native, outs.arrays[0], seen.samples, seen.occurrences, partners, seed=work.seed,
