@@ -20,7 +20,8 @@ def program(outputs, *, uniforms=(), given=()):
     """
     return native.Draws(
         registers=7, steps=np.array([(STEPS["greater"], 5, 4, 6, 6)], np.int32), lists=[],
-        constants=[(2, 0.0), (3, 1.0), (6, 0.5)], uniforms=np.array(uniforms, np.int32).reshape(-1, 3),
+        constants=[(2, 0.0), (3, 1.0), (6, 0.5)],
+        uniforms=np.array([*uniforms], np.int32).reshape(-1, 3),
         sizes=[0, 1], given=list(given), refusals=[], outputs=outputs, functions=[loop_of("exp")],
     )  # fmt: skip
 
