@@ -11,7 +11,12 @@ from fastload.system import limits
 
 Size = tuple[int, int]  # height and width, px
 Target = dict[Any, Any]
-OF_OBJECTS = (tv_tensors.BoundingBoxes, tv_tensors.Mask, tv_tensors.KeyPoints)
+# KeyPoints came with torchvision 0.23
+OF_OBJECTS = tuple(
+    getattr(tv_tensors, name)
+    for name in ("BoundingBoxes", "Mask", "KeyPoints")
+    if hasattr(tv_tensors, name)
+)
 XYXY = tv_tensors.BoundingBoxFormat.XYXY
 STRAIGHT = ("XYXY", "XYWH", "CXCYWH")  # formats of boxes that are not turned
 

@@ -94,7 +94,18 @@ def checked_keys(where: str, keys: Collection[str], available: tuple[str, ...]) 
         raise UsageError(
             f"{where}: keys has {got} (want of {', '.join(available)}); leave out the others"
         )
+    if "keypoints" in keys:
+        _check_keypoints(where)
     return tuple(key for key in available if key in keys)
+
+
+def _check_keypoints(where: str) -> None:
+    import torchvision
+    from torchvision import tv_tensors
+
+    if not hasattr(tv_tensors, "KeyPoints"):
+        what = f"keys has keypoints, which torchvision {torchvision.__version__} does not know"
+        raise UsageError(f"{where}: {what} (want 0.23 or newer); update torchvision")
 
 
 def target(objects: Objects, size: Size, keys: Collection[str]) -> Target:

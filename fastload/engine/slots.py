@@ -6,6 +6,7 @@ under way (`non_blocking=True`), and only PyTorch knows when it is over.
 """
 
 import math
+import weakref
 from collections import deque
 from typing import NamedTuple
 
@@ -37,6 +38,8 @@ class Ring:
         self.nbytes = 0  # of a slot; grows to the largest batch seen
         # Its append and pop are atomic: leases end on any thread.
         self._free: deque[_Slot] = deque(maxlen=keep)
+        # A batch that is kept keeps its own slot, not the free ones
+        self._back = weakref.ref(self._free)
 
     def take(self, shape: tuple[int, ...], dtype: Dtype) -> Array:
         """An array in a slot; every view of it, NumPy's or torch's, keeps the slot away from the
@@ -44,7 +47,7 @@ class Ring:
         """
         slot = self._fitting(self._pop(), math.prod(shape) * dtype.itemsize)
         lease = _lease(slot, shape, dtype)
-        lease.give(slot, self._free)
+        lease.give(slot, self._back)
         return np.asarray(lease)
 
     def cover(self, picture: Picture, count: int) -> Cover:
@@ -64,7 +67,7 @@ class Ring:
             with torch.inference_mode(False):  # whoever asks may be in it, and others get them
                 slot.covers = [_cover(slot, shape, dtype) for _ in range(TOGETHER)]
         lease, cover = slot.covers.pop()
-        lease.give(slot, self._free)
+        lease.give(slot, self._back)
         return cover
 
     def _fitting(self, slot: "_Slot | None", nbytes: int) -> "_Slot":
@@ -106,13 +109,13 @@ class _Lease:
         # Only of one that is given: covers lie in their slot, and nobody frees a circle
         self.slot: _Slot | None = None
 
-    def give(self, slot: _Slot, free: deque[_Slot]) -> None:
-        """The slot goes there when the last view has gone."""
-        self.slot, self.free = slot, free
+    def give(self, slot: _Slot, back: "weakref.ref[deque[_Slot]]") -> None:
+        """The slot goes there when the last view has gone, if the ring is still there."""
+        self.slot, self.back = slot, back
 
     def __del__(self) -> None:
-        if self.slot is not None:
-            self.free.append(self.slot)
+        if self.slot is not None and (free := self.back()) is not None:
+            free.append(self.slot)
 
 
 def _lease(slot: _Slot, shape: tuple[int, ...], dtype: Dtype) -> _Lease:

@@ -219,7 +219,8 @@ def _corners(target: Target) -> Iterator[tuple[str, list[list[float]]]]:
 def _points(target: Target) -> list[list[float]]:
     from torchvision import tv_tensors
 
-    found = [one for one in target.values() if isinstance(one, tv_tensors.KeyPoints)]
+    kind = getattr(tv_tensors, "KeyPoints", ())  # which came with torchvision 0.23
+    found = [one for one in target.values() if isinstance(one, kind)]
     return [
         point for one in found for point in one.as_subclass(torch.Tensor).reshape(-1, 2).tolist()
     ]

@@ -1,22 +1,26 @@
 """Keypoints of COCO's structure: as targets, moved, and refused."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 import torch
+import torchvision
 from torchvision import tv_tensors
 from torchvision.transforms import v2
 
 import fastload
 from fastload import detection
-from fastload.errors import SampleError
+from fastload.errors import SampleError, UsageError
+from tests import keypoints
 from tests.detection.kept_helpers import convert, poses
 from tests.loader.detection_helpers import collate
 
 KEYS = ("boxes", "labels", "keypoints")
 
 
+@keypoints.needed
 def test_targets_are_what_the_file_says(tmp_path):
     made = poses(tmp_path)
     said = json.loads((tmp_path / "keypoints.json").read_text())["annotations"]
@@ -30,6 +34,7 @@ def test_targets_are_what_the_file_says(tmp_path):
         assert target["visible"].dtype == torch.int64
 
 
+@keypoints.needed
 def test_they_move_natively_as_by_torchvision(tmp_path):
     made = poses(tmp_path / "data")
     convert(made.source, tmp_path / "out", "parquet", boxes=made.boxes)
@@ -43,6 +48,7 @@ def test_they_move_natively_as_by_torchvision(tmp_path):
         assert all(torch.equal(target[key], want[key]) for key in want)
 
 
+@keypoints.needed
 @pytest.mark.parametrize(
     ("change", "text"),
     [
@@ -72,3 +78,16 @@ def test_what_is_not_kept_is_said(tmp_path):
     file.write_text(json.dumps(said))
     summary = convert(made.source, tmp_path / "1", boxes=made.boxes, subset="3")
     assert summary.notes == ("annotations have more, which is not kept: attributes, caption",)
+
+
+def test_an_older_torchvision_is_said(tmp_path, monkeypatch):
+    monkeypatch.delattr(tv_tensors, "KeyPoints", raising=False)
+    monkeypatch.setattr(torchvision, "__version__", "0.21.0")
+    made = poses(tmp_path)
+    want = (
+        f"{tmp_path / 'keypoints.json'}: keys has keypoints, which torchvision 0.21.0 does not "
+        "know (want 0.23 or newer); update torchvision"
+    )
+    with pytest.raises(UsageError, match=f"^{re.escape(want)}$"):
+        made.opened(keys=KEYS)
+    assert len(made.opened(keys=("boxes",))) > 0

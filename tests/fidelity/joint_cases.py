@@ -19,6 +19,7 @@ from fastload.joint.samples import moves
 from fastload.lowering import joint_steps
 from fastload.lowering.chain import lower_parts
 from fastload.spec import Work
+from tests import keypoints
 from tests.conftest import textured
 
 Random = np.random.Generator
@@ -90,7 +91,7 @@ MAKERS: dict[str, Callable[[Random], Any]] = {
     ),
     "ClampBoundingBoxes": lambda _: v2.ClampBoundingBoxes(),
     "SanitizeBoundingBoxes": lambda rng: v2.SanitizeBoundingBoxes(float(rng.integers(1, 8))),
-    "ClampKeyPoints": lambda _: v2.ClampKeyPoints(),
+    **({"ClampKeyPoints": lambda _: v2.ClampKeyPoints()} if keypoints.KNOWN else {}),
 }
 
 
@@ -104,11 +105,14 @@ def sample(rng: Random) -> tuple[np.ndarray, dict[str, Any]]:
     xyxy = tv_tensors.BoundingBoxes(boxes, format="XYXY", canvas_size=(height, width))
     wanted = tv_tensors.BoundingBoxFormat[FORMATS[rng.integers(0, 3)]]
     masks = rng.integers(0, 2, (count, height, width), np.uint8)
-    points = (rng.uniform(0, 1, (count, 4, 2)) * [width, height]).astype(np.float32)
+    places = (rng.uniform(0, 1, (count, 4, 2)) * [width, height]).astype(np.float32)
+    points = torch.from_numpy(places)
+    if keypoints.KNOWN:
+        points = tv_tensors.KeyPoints(points, canvas_size=(height, width))
     return textured(height, width, int(rng.integers(0, 1000))), {
         "boxes": v2.functional.convert_bounding_box_format(xyxy, new_format=wanted),
         "masks": tv_tensors.Mask(torch.from_numpy(masks)),
-        "points": tv_tensors.KeyPoints(torch.from_numpy(points), canvas_size=(height, width)),
+        "points": points,
         "labels": torch.arange(count),
     }
 

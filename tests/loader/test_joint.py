@@ -8,6 +8,7 @@ from torchvision import tv_tensors
 from torchvision.transforms import v2
 
 from fastload.joint.picture import Picture, opened
+from tests import keypoints
 from tests.conftest import encoded, textured
 from tests.loader import detection_helpers as helpers
 
@@ -48,6 +49,7 @@ def test_on_tensors_pixels_are_those_of_ops_md(root, name, most):
         helpers.same_targets(sample.target, want)
 
 
+@keypoints.needed
 def test_keypoints_and_masks_move_too(root):
     """Those of a target that the wrapper did not make."""
     parts = [*helpers.geometry("multiscale"), *helpers.geometry("ssdlite"), v2.ClampKeyPoints()]

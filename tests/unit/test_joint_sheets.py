@@ -8,6 +8,7 @@ from torchvision import tv_tensors
 import fastload
 from fastload.sheets import joint
 from fastload.sheets.joint import colour, pictured
+from tests import keypoints
 from tests.loader import detection_helpers as helpers
 
 GREY = np.full((40, 60, 3), 128, np.uint8)
@@ -30,6 +31,7 @@ def test_a_box_and_a_mask_have_the_colour_of_their_instance():
     assert np.abs(inside - colour(1)).sum() < np.abs(128 - np.array(colour(1))).sum()
 
 
+@keypoints.needed
 def test_plain_tensors_and_keypoints_are_drawn_in_smaller_pictures():
     points = tv_tensors.KeyPoints(torch.tensor([[[30.0, 20.0]]]), canvas_size=(40, 60))
     target = {"boxes": torch.tensor([[0.0, 0.0, 60.0, 40.0]]), "points": points}
