@@ -11,6 +11,7 @@ from fastload.backends.native import augment, instructions
 from fastload.plan.steps import infer_specs
 from fastload.transforms import CenterCrop, RandAugment, TrivialAugmentWide, pil
 from fastload.transforms.programs import CODE, filter_number, rows
+from tests import pillow
 
 POLICIES = [
     *(
@@ -18,7 +19,7 @@ POLICIES = [
         for magnitude in (0, 1, 9, 15, 30)
         for how in ("nearest", "bilinear")
     ),
-    RandAugment(3, 20),
+    pytest.param(RandAugment(3, 20), marks=pillow.rounds_twice),
     *(TrivialAugmentWide(interpolation=how) for how in ("nearest", "bilinear")),
     *(RandAugment.composer(severity, 1) for severity in (0.1, 3, 9, 10)),
 ]
@@ -39,9 +40,10 @@ def test_policies_do_what_the_reference_does(op, make_image):
             records, augment.fold(steps[1:], [records], sizes)[0], strict=True
         ):
             want = np.asarray(pil.apply(op, Image.fromarray(image), record))
-            np.testing.assert_array_equal(
-                _native.augment(image, program), want, err_msg=f"{height}x{width} {record}"
-            )
+            np.testing.assert_allclose(
+                _native.augment(image, program).astype(int), want, rtol=0, atol=pillow.LEVELS,
+                err_msg=f"{height}x{width} {record}",
+            )  # fmt: skip
             seen.add(int(record[0][0]))
     assert len(seen) >= 13  # Composer has no Identity
 
@@ -78,9 +80,10 @@ def test_turns_are_pillows_at_every_right_angle_and_beside_it(
         found = instructions.of_program(
             RandAugment(), program, np.array([[height, width]], np.int32)
         )
-        np.testing.assert_array_equal(
-            _native.augment(image, found[0]), np.asarray(want), err_msg=str(degrees)
-        )
+        np.testing.assert_allclose(
+            _native.augment(image, found[0]).astype(int), np.asarray(want), rtol=0,
+            atol=pillow.LEVELS, err_msg=str(degrees),
+        )  # fmt: skip
 
 
 def test_no_step_needs_no_programs():

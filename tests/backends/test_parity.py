@@ -18,6 +18,7 @@ from fastload.transforms import (
     ToTensor,
     TrivialAugmentWide,
 )  # fmt: skip
+from tests import pillow
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 PIPELINES = {
@@ -58,6 +59,7 @@ PIPELINES = {
     "ColOut per batch and per sample": [RandomResizedCrop((44, 31)), ToImage(channels_last=True),
     ColOut(), ColOut(0.3, 0, batch=False)],
 }  # fmt: skip
+CHAINS = ("RandAugment, square, bilinear", "two policies")
 
 
 def batches(path, ops, backend, **options):
@@ -67,7 +69,7 @@ def batches(path, ops, backend, **options):
     return list(loader)
 
 
-@pytest.mark.parametrize("name", PIPELINES)
+@pytest.mark.parametrize("name", pillow.where_chains(PIPELINES, CHAINS))
 def test_native_gives_the_references_pixels(name, folder):
     native, reference = (
         batches(folder, PIPELINES[name], backend) for backend in ("native", "torch")

@@ -6,6 +6,7 @@ import torch
 from torchvision import transforms as v1
 from torchvision.transforms import v2
 
+from tests import pillow
 from tests.fidelity import certain
 from tests.fidelity.compare import SIZES, compared, seeded
 
@@ -19,7 +20,7 @@ def test_the_loader_gives_torchvisions_pixels(name, api):
     for number in range(CASES):
         transform = certain.MAKERS[name](seeded(number), api)
         found.append(compared(transform, SIZES[number % 2]))
-        assert not found[-1].differing, f"{transform}: {found[-1]}"
+        assert found[-1].most <= pillow.LEVELS, f"{transform}: {found[-1]}"
     assert sum(outcome.native for outcome in found) >= (1 if name == "Pad" else CASES / 3)
 
 
