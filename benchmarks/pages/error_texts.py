@@ -30,7 +30,7 @@ NO_ERRORS = re.compile(
     r"(cli/(convert_options|convert_report|demo\w*|doctor\w*|gpus|index|verify|repair)"
     r"|profiler/(headline|tables|page|charts|within|evidence|advice|interference)|recipes/rates"
     r"|show/page|show/sheet|system/notebook|cli/profile_options:Annotated|parity/compare"
-    r"|parity/difference|loader/tiers)\.py$"
+    r"|parity/difference|loader/tiers|forecast/(page|lines|notes|formats|compare))\.py$"
 )
 _NAMED_WHOLE = ("room", "seek", "formats", "pil")  # modules whose constants are named with them
 

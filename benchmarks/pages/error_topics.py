@@ -132,8 +132,8 @@ TOPICS = (
     ),
     Topic(
         "Memory and limits of the process", "HostMemoryError",
-        ("system/room", "plan/preflight", "engine/epoch", "engine/joint", "engine/native",
-         "engine/torch"),
+        ("system/room", "plan/preflight", "engine/epoch", "engine/feeding", "engine/joint",
+         "engine/pools", "engine/torch"),
         "The process, its container or `/dev/shm` has no room for more threads or batches.",
         "Take fewer workers or smaller batches, or raise the limit that the text names.",
     ),

@@ -39,6 +39,7 @@ def plan(
     gpus: o.Gpus = 1,
     price: o.Price = None,
     price_energy: o.PriceEnergy = None,
+    price_disk: o.PriceDisk = None,
     target: o.Target = None,
     rates: o.Rates = None,
     compare: o.Compare = None,
@@ -54,9 +55,9 @@ def plan(
     given: dict[str, Any] = {
         "recipe": recipe, "data": data, "epochs": epochs, "images": images, "machine": machine,
         "assume": assume, "step_rate": step_rate, "cpu_step": cpu_step, "gpus": gpus,
-        "price": price, "price_energy": price_energy, "target": target, "rates": rates,
-        "compare": compare, "backend": backend, "workers": workers, "batch_size": batch_size,
-        "seconds": seconds, "model": model,
+        "price": price, "price_energy": price_energy, "price_disk": price_disk, "target": target,
+        "rates": rates, "compare": compare, "backend": backend, "workers": workers,
+        "batch_size": batch_size, "seconds": seconds, "model": model,
     }  # fmt: skip
     o.check(given)
     outputs = attached.Outputs(json_to, html, verb="plan")
@@ -76,6 +77,7 @@ def _forecast(given: dict[str, Any]) -> "Forecast":
 
     price = None if given["price"] is None else prices.per_hour(given["price"])
     per_kwh = None if given["price_energy"] is None else prices.per_kwh(given["price_energy"])
+    disk = None if given["price_disk"] is None else prices.per_tb_month(given["price_disk"])
     recipe, where = recipes.load(given["recipe"]), None
     others: tuple[Machine, ...] = ()
     if given["epochs"] is not None:
@@ -89,6 +91,7 @@ def _forecast(given: dict[str, Any]) -> "Forecast":
              "batch_size", "seconds", "model")  # fmt: skip
     asked = job.Job(
         recipe, given["data"] or "", machine=where, price=price, price_energy=per_kwh,
+        price_disk=disk,
         command=o.command(given, DEFAULTS), **{name: given[name] for name in taken},
     )  # fmt: skip
     if given["rates"] is not None:

@@ -59,6 +59,13 @@ PriceEnergy = Annotated[
         "--price-energy", metavar="PRICE/kWh", help="What the energy costs, where it is counted."
     ),
 ]
+PriceDisk = Annotated[
+    str | None,
+    typer.Option(
+        "--price-disk", metavar="PRICE/TB-month",
+        help="What the disk costs that holds the data; for --compare formats.",
+    ),
+]  # fmt: skip
 Target = Annotated[
     float | None, typer.Option(metavar="TOP1", help="Published top-1 to reach, as 0.78.")
 ]
@@ -139,6 +146,11 @@ def _together(given: Mapping[str, Any]) -> None:
         raise UsageError(
             f"plan: --cpu-step runs the step on this CPU, and --gpus is {given['gpus']}; leave one "
             "out"
+        )
+    if given["price_disk"] is not None and given["compare"] != "formats":
+        raise UsageError(
+            "plan: --price-disk tells formats of the data apart; add --compare formats, or leave "
+            "it out"
         )
     machines = given["compare"] == "machines"
     if given["machine"] is not None and (named or given["gpus"] != 1):

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import ParamSpec, TypeAlias, TypeVar
 
 from fastload.attach import taken
-from fastload.engine.flight import LOOK_AGAIN, BatchMaker, Begun, Feed, Started, come
+from fastload.engine.flight import BatchMaker, Begun, Feed, LookAgain, Started, come
 from fastload.sources.base import Location
 from fastload.sources.seek_views import View
 from fastload.spec import Work
@@ -91,7 +91,7 @@ def _start(engine: BatchMaker, feed: Feed, reading: Reading) -> bool:
     elif _goes_on(feed, begun):
         started = attempt(engine.promise, begun)
         feed.started.put(started)
-        if isinstance(started, Started):
+        if isinstance(started, Started) and started.again is not None:
             feed.going.append((begun.job, begun.work, started.again))
     else:
         while not begun.job.wait_started(LOOK):
@@ -132,7 +132,7 @@ def _asked(engine: BatchMaker, feed: Feed, ordered: deque[Located | Exception]) 
         _look(engine, feed)
         if request is None:
             return False
-        if request is LOOK_AGAIN:
+        if isinstance(request, LookAgain):
             continue
         ordered.append(
             request

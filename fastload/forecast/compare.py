@@ -7,23 +7,18 @@ from functools import partial
 from fastload.backends import choosing
 from fastload.backends.table import BACKENDS
 from fastload.errors import FastloadError
-from fastload.forecast import model, published
-from fastload.forecast.bands import Range
+from fastload.forecast import formats, model, published
 from fastload.forecast.findings import Forecast
 from fastload.forecast.job import Bench
 from fastload.forecast.machines import Machine
 from fastload.forecast.measuring import Measured
 from fastload.forecast.options import Option
-from fastload.forecast.rates import spread
 from fastload.plan.plan import plan
-from fastload.profiler import indexed, sweep
-from fastload.profiler import job as profiling
-from fastload.profiler.remedies import Priced
+from fastload.profiler import sweep
 from fastload.system.machine import usable_cores
 
 KINDS = ("recipes", "machines", "backends", "workers", "sizes", "formats")
 FEW = 2  # sizes of each recipe that are measured: the smallest and the largest
-INDEX_S = 1.0  # of a replicate with and without a seek index
 
 
 def compare(kind: str, found: Forecast, bench: Bench, machines: Sequence[Machine] = ()) -> Forecast:
@@ -119,24 +114,7 @@ def _sizes(found: Forecast) -> Iterator[Option]:
 
 
 def _formats(found: Forecast, bench: Bench) -> Iterator[Option]:
-    """As the data are, and with seek indexes: both on the same images, in turns."""
-    recipe = found.asked.recipe
-    yield _published(found, Option("as the data are", found.run, price=found.price))
-    pipeline = bench.pipeline(recipe)
-    job = bench.profile(recipe, found.asked.gpu, bench.workers)
-    make = partial(profiling.loader, job, pipeline, found.backend)
-    priced: tuple[Priced, ...] = ()
-    if found.backend == indexed.NATIVE:
-        priced = indexed.price(pipeline.source, make, INDEX_S, bench.on_done)
-    if not priced:
-        yield Option("with seek indexes", note="nothing to index, or indexed already")
-        return
-    gain = priced[0].speedup
-    half = spread((priced[0].loader, priced[0].now))
-    by = Range(1 / gain.value, 1 / (gain.value * (1 + half)), (1 + half) / gain.value)
-    run = replace(found.run, loader=found.run.loader.times(by), together=None)
-    note = f"loader {gain.value:.2f} times as fast; {priced[0].alternative.how}"
-    yield _published(found, Option("with seek indexes", run, price=found.price, note=note))
+    return (_published(found, one) if one.run else one for one in formats.options(found, bench))
 
 
 def _published(found: Forecast, option: Option) -> Option:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from fastload.forecast import model
+from fastload.forecast import model, options
 from fastload.forecast.bands import Range
 from fastload.forecast.findings import Forecast
 from fastload.forecast.options import Option
@@ -31,6 +31,7 @@ def document(found: Forecast) -> Json:
         "machine": {**vars(asked.machine), "measured_here": asked.here},
         "seconds": _range(run.total),
         "price_per_h": found.price,
+        "price_per_tb_month": found.price_disk,
         "cost": _range(found.cost),
         "top1": found.top1.top1 if found.top1 else None,
         "top1_source": found.top1.source if found.top1 else None,
@@ -140,6 +141,9 @@ def _option(one: Option, found: Forecast) -> Json:
         "name": one.name,
         "seconds": _range(one.run.total) if one.run else None,
         "cost": _range(one.cost),
+        "stored_bytes": one.stored,
+        "disk_cost": _range(one.disk_cost),
+        "pays_below_per_tb_month": _finite(options.pays_below(one, found.options[0])),
         "top1": one.top1,
         "top1_source": one.source or None,
         "busy": _range(one.run.busy) if one.run else None,
@@ -154,4 +158,8 @@ def _range(value: Range | None) -> Any:
     """null for what is not known, and for an end that no number is."""
     if value is None:
         return None
-    return {key: part if math.isfinite(part) else None for key, part in value.to_json().items()}
+    return {key: _finite(part) for key, part in value.to_json().items()}
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

@@ -34,6 +34,7 @@ class Forecast:
     command: str
     seconds: float  # of measuring
     price_energy: float | None = None  # per kWh
+    price_disk: float | None = None  # of a TB for a month
     compared: str | None = None
     options: tuple[Option, ...] = ()
 

@@ -46,6 +46,7 @@ class Job:
     model: str | None = None  # of a step that runs: another network than the recipe's
     price: float | None = None  # per hour
     price_energy: float | None = None  # per kWh
+    price_disk: float | None = None  # of a TB for a month
     target: float | None = None  # top-1, 0..1
     backend: str = "auto"
     workers: int | None = None
@@ -173,5 +174,5 @@ def run(job: Job, on_done: Callable[[], None] = lambda: None) -> Forecast:
         published.load().of(recipe.name),
         notes.extrapolated(asked, measured, len(pipeline.source), job.seconds),
         notes.left_out(asked), machine.facts(), job.command, time.perf_counter() - begin,
-        price_energy=job.price_energy,
+        price_energy=job.price_energy, price_disk=job.price_disk,
     )  # fmt: skip

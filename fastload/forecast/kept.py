@@ -133,7 +133,7 @@ def forecast(kept: Kept, job: planning.Job) -> Forecast:
         (*notes.extrapolated(asked, measured, kept.data_images, kept.seconds),
          f"nothing was measured now: rates are those of {kept.where}"),
         notes.left_out(asked), kept.facts, job.command, kept.seconds,
-        price_energy=job.price_energy,
+        price_energy=job.price_energy, price_disk=job.price_disk,
     )  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """A forecast as text."""
 
+import math
 from collections.abc import Iterator
 
 from fastload.forecast import model, options, words
@@ -162,7 +163,7 @@ def epoch_rows(found: Forecast, most: int | None = MOST) -> list[tuple[str, ...]
     return [*rows[:half], ("…", "", "", "", "", ""), *rows[-half:]]
 
 
-OPTIONS = ("", "time", "cost", "top-1", "GPUs work", "cores needed", "note")
+OPTIONS = ("", "time", "cost", "disk", "disk's cost", "top-1", "GPUs work", "cores needed", "note")
 
 
 def option_rows(found: Forecast) -> list[tuple[str, ...]]:
@@ -176,6 +177,8 @@ def option_rows(found: Forecast) -> list[tuple[str, ...]]:
                 one.name + mark,
                 words.times(hours.times(options.HOUR)) if hours else "",
                 words.range_of(cost) if cost else "",
+                words.data(one.stored) if one.stored is not None else "",
+                words.range_of(one.disk_cost) if one.disk_cost else "",
                 words.accuracy(one.top1) if one.top1 is not None else "",
                 words.share(one.run.busy.value) if one.run else "",
                 words.cores(one.cores) if found.compared == "machines" else "",
@@ -198,11 +201,24 @@ def chosen(found: Forecast) -> list[str]:
         )
     elif one and found.compared != "sizes":  # other sizes are other trainings
         out.append(f"{spends}: {said(one)}")
+    if found.compared == "formats":
+        out += pays(found)
     if found.compared == "machines":
         busy = options.cheapest_busy(found.options)
         goal = f"keeps its GPUs busy {words.share(BUSY)} of the time"
         out.append(f"{spends} that {goal}: {said(busy)}" if busy else f"none of them {goal}")
     return out
+
+
+def pays(found: Forecast) -> Iterator[str]:
+    """Up to which price of disk each format costs less than the data as they are."""
+    now, *others = found.options
+    for one in others:
+        price = options.pays_below(one, now)
+        if price is not None:
+            cheap = f"while a TB costs less than {words.number(price)} a month"
+            cheap = "at any price of disk" if math.isinf(price) else cheap
+            yield f"{one.name}: cheaper than as the data are {cheap}"
 
 
 def said(one: Option) -> str:

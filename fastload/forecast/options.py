@@ -1,5 +1,6 @@
 """Choices side by side: which are on the Pareto front, and which reaches a target at least cost."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,6 +9,8 @@ from fastload.forecast.model import BUSY
 from fastload.forecast.run import Run
 
 HOUR = 3600.0
+MONTH = 730.5  # hours
+TB = 1e12
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,8 @@ class Option:
     price: float | None = None  # per hour
     cores: Range | None = None  # that keep its GPUs busy; None: no number does, or not asked
     note: str = ""
+    stored: float | None = None  # bytes that lie on disk; None: not asked
+    price_disk: float | None = None  # of a TB for a month
 
     @property
     def hours(self) -> Range | None:
@@ -33,10 +38,20 @@ class Option:
         return hours.times(self.price) if hours and self.price is not None else None
 
     @property
+    def disk_cost(self) -> Range | None:
+        """What its bytes cost while the run lasts."""
+        hours = self.hours
+        if hours is None or self.stored is None or self.price_disk is None:
+            return None
+        return hours.times(self.stored / TB / MONTH * self.price_disk)
+
+    @property
     def spent(self) -> float | None:
         """What the cheapest has least of: money where there is a price, else hours."""
-        spent = self.cost or self.hours
-        return spent.value if spent else None
+        cost, disk, hours = self.cost, self.disk_cost, self.hours
+        if cost is not None:
+            return cost.value + (disk.value if disk else 0.0)
+        return hours.value if hours else None
 
 
 def front(options: Sequence[Option]) -> tuple[Option, ...]:
@@ -67,3 +82,19 @@ def cheapest(options: Sequence[Option], target: float | None) -> Option | None:
 def cheapest_busy(options: Sequence[Option]) -> Option | None:
     """The cheapest one that keeps its GPUs busy, by the estimate."""
     return cheapest([one for one in options if one.run and one.run.busy.value >= BUSY], None)
+
+
+def pays_below(one: Option, now: Option) -> float | None:
+    """The price of a TB for a month up to which a format costs less than the data as they are: it
+    takes less time, and may take more disk. Infinite: any. None: it saves nothing, or the machine's
+    price is not known.
+    """
+    if one.stored is None or now.stored is None or one.cost is None or now.cost is None:
+        return None
+    assert one.hours is not None
+    assert now.hours is not None
+    saved = now.cost.value - one.cost.value
+    more = (one.stored * one.hours.value - now.stored * now.hours.value) / TB / MONTH
+    if saved <= 0:
+        return None
+    return saved / more if more > 0 else math.inf

@@ -1,10 +1,10 @@
-"""Prices as they are written: "32.77/h", "0.30/kWh"."""
+"""Prices as they are written: "32.77/h", "0.30/kWh", "80/TB-month"."""
 
 import re
 
 from fastload.errors import UsageError
 
-PRICE = re.compile(r"(\d{1,12}(?:\.\d{1,12})?)/([A-Za-z]+)")
+PRICE = re.compile(r"(\d{1,12}(?:\.\d{1,12})?)/([A-Za-z-]+)")
 
 
 def per_hour(text: str) -> float:
@@ -26,6 +26,17 @@ def per_kwh(text: str) -> float:
             "--price-energy 0.30/kWh"
         )
     return value
+
+
+def per_tb_month(text: str) -> float:
+    """Of a disk. Raises UsageError."""
+    value, of_gb = _value(text, "TB-month"), _value(text, "GB-month")
+    if value is None and of_gb is None:
+        raise UsageError(
+            f"plan: --price-disk is {text!r}, want a number above 0 per TB-month or GB-month; "
+            "write --price-disk 80/TB-month"
+        )
+    return value or 1000 * (of_gb or 0)
 
 
 def _value(text: str, unit: str) -> float | None:

@@ -59,7 +59,7 @@ def forecast(
         target, published.load().of(asked.recipe.name),
         notes.extrapolated(asked, known, 1000, 40.0), notes.left_out(asked),
         {"cpu": "Test <CPU>", "usable_cores": known.cores}, "fastload plan --data '/data/<train>'",
-        40.0, compared, options,
+        40.0, compared=compared, options=options,
     )  # fmt: skip
 
 

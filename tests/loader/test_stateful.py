@@ -108,7 +108,7 @@ def test_what_is_handed_out_of_order():
     class Slow(Numbers):
         def __getitem__(self, index):
             if index == 0:
-                event.wait(20)
+                event.wait(200)
             return index
 
     event = torch.multiprocessing.get_context("fork").Event()

@@ -110,8 +110,8 @@ class Picture:
             return None
         runs, folded, given = found
         drawn = self._records(folded, None, count)
-        kit = _native.Kit(drawn.crops, drawn.store, drawn.programs, runs)
-        return Kit(count, kit, drawn, given)
+        made = _native.Kit(drawn.crops, drawn.store, drawn.programs, runs)
+        return Kit(count, made, drawn, given)
 
     def _drawn(self, work: Work, drawn: Folded) -> Drawn:
         return self._records(drawn, mix_records(self.plan, work), len(work))
