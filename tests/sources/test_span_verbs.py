@@ -81,6 +81,7 @@ def test_verbs(run, tmp_path, make):
 
 @pytest.mark.parametrize("make", [tfrecord, litdata, lmdb], ids=lambda make: make.__name__)
 def test_through_the_cache(tmp_path, make):
+    pytest.importorskip("obstore")
     path = make(tmp_path / "in")
     data = fastload.open(path, cache=tmp_path / "cache")
     source = data.pipeline.source

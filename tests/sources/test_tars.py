@@ -258,6 +258,7 @@ def test_a_member_of_no_bytes_is_a_bad_sample(tmp_path):
 @pytest.mark.parametrize("form", ["path", "url"])
 def test_one_tar_through_a_cache(tmp_path, form):
     """As from a slow network file system; nothing lies below a file, so nobody waits for it."""
+    pytest.importorskip("obstore")
     members = [*sample("a", 1, "3"), *sample("b", 2, "5")]
     path = put(tmp_path / "one.tar", members, tarfile.GNU_FORMAT)
     where = path if form == "path" else f"file://{path}"
