@@ -95,8 +95,8 @@ NOTES = """
 
 ### On Arm
 
-Pillow's builds for x86-64 round a product before they add to it. Those for Arm do both at once (a
-fused multiply-add), so Pillow itself gives other values there. fastload's are those of x86-64 on
+Pillow's builds for x86-64 round a product before they add to it. Those for Arm do both at once (one
+rounding), so Pillow itself gives other values there. fastload's are those of x86-64 on
 every machine, and digests of the kernels' results are compared (tested). Beside Pillow 13.0.0 for
 aarch64, under an emulator, these ops differ by 1 in some values: Brightness, Color, Contrast and
 Sharpness (in 20 images of each kind at most 0.4 % of the values), and what turns and warps with a
