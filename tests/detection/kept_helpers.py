@@ -4,11 +4,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
 import torch
 
 from fastload import detection
 from fastload.conversion import job
 from fastload.conversion.readers import Choice
+from tests import keypoints
 from tests.loader import detection_files as files
 
 COUNT = 4
@@ -65,7 +67,7 @@ def yolo(root: Path, count: int = COUNT) -> Made:
     return Made(root, "yolo", lambda **how: detection.yolo(root, **how), MASKS)
 
 
-READERS = (coco, poses, lvis, open_images, voc, yolo)
+READERS = (coco, pytest.param(poses, marks=keypoints.needed), lvis, open_images, voc, yolo)
 
 
 def convert(source: object, target: object, to: str = "shards", **how: Any) -> Any:
