@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torchvision import ops, tv_tensors
+from torchvision import tv_tensors
 from torchvision.transforms.v2 import functional
 
 from fastload.detection import merging
@@ -63,14 +63,13 @@ class CopyPaste(BoxMix):
         taken = merging.chosen(other, torch.from_numpy(which), self.keys)
         there = {key: taken[key] for key in merging.objects(taken, self.keys)}
         pasted = merging.resized(there, other_size, size)
-        mask = self._masks(pasted, size).sum(dim=0) > 0
+        mask = self._masks(pasted, size).amax(dim=0) > 0
         return {"objects": which.tolist(), "pasted": pasted, "mask": self._blended(mask)}
 
     def _blended(self, mask: torch.Tensor) -> torch.Tensor:
         if not self.blending:
             return mask
-        grown = torch.nn.functional.max_pool2d(mask[None].float(), 2 * REACH + 1, 1, REACH)
-        return grown[0] > 0
+        return _grown(_grown(mask, 0), 1)
 
     def picture(self, images: Sequence[Any], params: Params) -> torch.Tensor:
         image, other = images
@@ -94,16 +93,19 @@ class CopyPaste(BoxMix):
         boxes = merging.boxes_of(target)
         if boxes is None:
             return target
-        masks = self._masks(target, size) * ~covered
-        seen = masks.flatten(1).any(dim=1)
-        at = seen.nonzero()[:, 0]
-        found = ops.masks_to_boxes(masks[at]).to(boxes.dtype)
-        corners = tv_tensors.BoundingBoxes(found, format=XYXY, canvas_size=size)
+        masks = self._masks(target, size)
+        masks = masks * (~covered).to(masks.dtype)  # of one type: others are slow
+        columns, rows = masks.amax(dim=1) > 0, masks.amax(dim=2) > 0
+        at = rows.any(dim=1).nonzero()[:, 0]
+        masks = merging.picked(masks, at)
+        found = torch.stack([*_ends(columns[at]), *_ends(rows[at])])[[0, 2, 1, 3]].T
+        corners = tv_tensors.BoundingBoxes(found.to(boxes.dtype), format=XYXY, canvas_size=size)
         straight = functional.convert_bounding_box_format(corners, new_format=boxes.format)
-        changed = dict(merging.chosen(target, at, self.keys))
+        others = {k: v for k, v in target.items() if not isinstance(v, tv_tensors.Mask)}
+        changed = {**target, **merging.chosen(others, at, self.keys)}
         for key, value in target.items():
             if isinstance(value, tv_tensors.Mask):
-                changed[key] = tv_tensors.wrap(masks[at], like=value)
+                changed[key] = tv_tensors.wrap(masks, like=value)
             elif value is boxes:
                 changed[key] = tv_tensors.wrap(straight.as_subclass(torch.Tensor), like=boxes)
         return changed
@@ -120,3 +122,19 @@ class CopyPaste(BoxMix):
             )
         plain: torch.Tensor = found[0].as_subclass(torch.Tensor)
         return plain
+
+
+def _grown(mask: torch.Tensor, dim: int) -> torch.Tensor:
+    """bool [H, W], with what lies up to REACH px from a true one along this side."""
+    out, length = mask.clone(), mask.shape[dim]
+    for step in range(1, min(REACH, length - 1) + 1):
+        first, last = mask.narrow(dim, 0, length - step), mask.narrow(dim, step, length - step)
+        out.narrow(dim, step, length - step).logical_or_(first)
+        out.narrow(dim, 0, length - step).logical_or_(last)
+    return out
+
+
+def _ends(seen: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """int64 [N]: the first and the last true value of each row of bool [N, L]; each has one."""
+    values = seen.to(torch.uint8)
+    return values.argmax(dim=1), seen.shape[1] - 1 - values.flip(1).argmax(dim=1)
