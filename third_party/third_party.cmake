@@ -34,9 +34,17 @@ endfunction()
 macro(fastload_add_libjpeg_turbo)
   include(ExternalProject)
   fastload_unpack(libjpeg-turbo fastload_jpeg_source)
+  if(WIN32)  # its build fills in these templates, of files that are only installed: the archive has none
+    foreach(template projectTargets.cmake.in gcc/projectTargets-release.cmake.in vc/projectTargets-release.cmake.in)
+      file(WRITE "${fastload_jpeg_source}/win/${template}" "")
+    endforeach()
+  endif()
   set(fastload_jpeg_build "${CMAKE_CURRENT_BINARY_DIR}/third_party/libjpeg-turbo-build")
   set(fastload_jpeg_archive "${fastload_jpeg_build}/libjpeg${CMAKE_STATIC_LIBRARY_SUFFIX}")
   set(fastload_jpeg_settings "")
+  if(WIN32)  # its own default is C:, which is no path where Windows is compiled for elsewhere
+    list(APPEND fastload_jpeg_settings "-DCMAKE_INSTALL_PREFIX=${fastload_jpeg_build}/nothing")
+  endif()
   foreach(variable CMAKE_TOOLCHAIN_FILE CMAKE_C_COMPILER CMAKE_C_COMPILER_LAUNCHER CMAKE_C_FLAGS CMAKE_AR CMAKE_RANLIB
                    CMAKE_SYSTEM_NAME CMAKE_SYSTEM_PROCESSOR CMAKE_ASM_NASM_COMPILER CMAKE_OSX_ARCHITECTURES CMAKE_OSX_DEPLOYMENT_TARGET)
     if(DEFINED ${variable} AND NOT "${${variable}}" STREQUAL "" AND (CMAKE_CROSSCOMPILING OR NOT variable MATCHES "^CMAKE_SYSTEM_"))
