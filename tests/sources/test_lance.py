@@ -1,0 +1,281 @@
+"""Lance data sets of images, as that library would tell of them (lance_files.py), and as it writes
+them, where it is installed.
+"""
+
+import os
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import fastload
+from fastload.errors import SourceError
+from fastload.sources import fields, lance_library, lance_look, open_source, span_index
+from fastload.sources.lance_rows import LanceRows
+from tests.sources import lance_files
+from tests.sources.format_helpers import (
+    CLASSES,
+    COUNT,
+    check_same_as_a_folder,
+    encoded_of,
+    image,
+    label,
+    refused,
+)  # fmt: skip
+
+NUMBERS = range(COUNT)
+
+
+@pytest.fixture
+def told(tmp_path, monkeypatch):
+    """told(…): lance_files.write, and what the library would tell of it."""
+
+    def write(folder="x.lance", **how):
+        found = lance_files.write(tmp_path / folder, **how)
+        monkeypatch.setattr(lance_library, "opened", lambda _: found)
+        return found
+
+    return write
+
+
+@pytest.mark.parametrize("beside", [False, True], ids=["inline", "beside"])
+def test_the_batches_are_those_of_a_folder(told, tmp_path, beside):
+    found = told(beside=beside)
+    check_same_as_a_folder(found.where, tmp_path / "images")
+    data = fastload.open(found.where)
+    assert data.classes == tuple(map(str, range(CLASSES)))
+    files = len(data.pipeline.source.paths)
+    assert files == (2 + 2 + len(NUMBERS[::5]) if beside else 2)
+
+
+def test_the_library_is_asked_once(told, monkeypatch):
+    """Until there is a newer version."""
+    found = told()
+    first = encoded_of(fastload.open(found.where).pipeline.source)
+    monkeypatch.setattr(lance_library, "opened", None)
+    monkeypatch.setitem(sys.modules, "lance", None)
+    source = fastload.open(found.where).pipeline.source
+    assert encoded_of(source) == first == list(map(image, NUMBERS))
+    assert source.labels.tolist() == list(map(label, NUMBERS))
+    again = told(parts=((3, 9),))
+    again.version = 2
+    with open(f"{found.where}/_versions/2.manifest", "wb") as file:
+        file.write(b"manifest")
+    assert fastload.open(found.where).targets == [label(n) for n in range(3, 9)]
+
+
+@pytest.mark.parametrize("name", ["data/0.lance", "_versions/1.manifest"])
+def test_another_file_is_looked_at_again(told, name):
+    found = told()
+    fastload.open(found.where)
+    asked = found.asked
+    fastload.open(found.where)
+    assert found.asked == asked
+    os.utime(f"{found.where}/{name}", ns=(1, 1))
+    fastload.open(found.where)
+    assert found.asked > asked
+
+
+def test_newest_versions(told, monkeypatch):
+    """By names that are counted up or down; others are passed over."""
+    found = told()
+    names = ("d12.manifest", "9.manifest.tmp", f"{2**64 - 1 - 11:020}.manifest", "7.manifest")
+    for name in names:
+        with open(f"{found.where}/_versions/{name}", "wb"):
+            pass
+    assert refused(found.where) == (
+        f"{found.where}: changed while it was looked at (got version 1, want 11); open it when "
+        "nothing writes to it"
+    )
+    found.version = 11
+    assert len(fastload.open(found.where)) == COUNT
+
+
+def test_labels(told):
+    names = ["cat", "ant", "bee"]
+    found = told(labels=lambda n: names[n % 3])
+    data = fastload.open(found.where)
+    assert data.classes == ("ant", "bee", "cat")
+    assert data.targets == [sorted(names).index(names[n % 3]) for n in NUMBERS]
+    again = told("dictionary.lance", labels=lambda n: names[n % 3])
+    for rows in again.rows:
+        rows["label"] = rows["label"].dictionary_encode()
+    again.schema = again.schema.set(1, pa.field("label", again.rows[0]["label"].type))
+    assert fastload.open(again.where).targets == data.targets
+    none = told("none.lance", labels=None)
+    data = fastload.open(none.where)
+    assert (data.classes, set(data.targets)) == (("unlabelled",), {0})
+
+
+def test_columns_by_name(told):
+    found = told(other=[100 + n for n in NUMBERS])
+    assert fastload.open(found.where, fields=("image", "other")).targets[3] == 103
+    assert fastload.open(found.where).targets == list(map(label, NUMBERS))
+    assert refused(found.where, fields=("image", "no")) == (
+        f"{found.where}: has no column 'no' of labels (has 'image' (large_binary), 'label' (int64),"
+        " 'other' (int64); labels are integers or text); name the columns with images and labels: "
+        "fields=(IMAGE, LABEL)"
+    )
+
+
+def test_the_column_whose_first_value_is_an_image(told):
+    """Of several of blobs."""
+    found = told()
+    for rows in found.rows:
+        sizes = [5] * len(rows["image"])
+        rows |= {"img": rows["image"], "image": lance_files.descriptors([0] * len(sizes), sizes)}
+    found.schema = found.schema.append(pa.field("img", pa.large_binary()))
+    found.blobs |= {"img"}
+    found.fragments = [
+        one._replace(files=one.files | {"img": one.files["image"]}) for one in found.fragments
+    ]
+    assert encoded_of(fastload.open(found.where).pipeline.source) == list(map(image, NUMBERS))
+    assert refused(found.where, fields=("image", "label")) == (
+        f"{found.where}: row 0, column image is no encoded image (begins with 00 00 00 00, want a "
+        "JPEG, PNG or another that Pillow reads); name the columns with images and labels: "
+        "fields=(IMAGE, LABEL)"
+    )
+
+
+def test_values_beside_the_images(told):
+    found = told(
+        beside=True, caption=[f"c{n}" for n in NUMBERS], score=[n / 4 for n in NUMBERS],
+        vec=[[n, 1] for n in NUMBERS], facts=[{"n": n} for n in NUMBERS],
+    )  # fmt: skip
+    names = ("caption", "score", "vec", "facts", "image")
+    source = open_source(found.where, target=names)
+    got = {one.name: fields.values(source, one, np.array([7, 3, 20])) for one in source.fields}
+    assert got["caption"] == ["c7", "c3", "c20"]
+    assert got["score"].tolist() == [1.75, 0.75, 5]
+    assert got["vec"] == [[7, 1], [3, 1], [20, 1]]
+    assert got["facts"] == [{"n": 7}, {"n": 3}, {"n": 20}]
+    assert got["image"] == [image(7), image(3), image(20)]
+    with pytest.raises(SourceError, match=r"has no 'no' beside its images \(has image, label, "):
+        fastload.open(found.where, target="no")
+
+
+def test_values_that_are_missing(told, monkeypatch):
+    found = told(caption=["a", None, *map(str, range(2, COUNT))])
+    with pytest.raises(SourceError) as error:
+        fastload.open(found.where, target="caption")
+    assert str(error.value) == (
+        f"{found.where}: 1 of {COUNT} samples have no 'caption' (first {found.where}[1]); leave "
+        "these samples out, or correct target"
+    )
+    monkeypatch.setattr("fastload.sources.table_fields.MOST", 1000)
+    with pytest.raises(SourceError, match=r"column 'image' is too large to be held \(got "):
+        fastload.open(found.where, target="image")
+    found.version = 2
+    with pytest.raises(SourceError, match="changed since it was read; open it again"):
+        fastload.open(found.where, target="caption")
+
+
+def test_what_is_kept_and_cannot_be_is_made_anew(told, monkeypatch):
+    found = told(labels=lambda n: "ab"[n % 2])
+    want = fastload.open(found.where).targets
+    index, made = span_index.path_of("lance", found.where), []
+    looked = lance_look.looked
+    monkeypatch.setattr(lance_look, "looked", lambda *of: made.append(of) or looked(*of))
+    for at in (0, 60, os.path.getsize(index) - 9):
+        with open(index, "r+b") as file:
+            file.seek(at)
+            byte = file.read(1)
+            file.seek(at)
+            file.write(bytes([byte[0] ^ 1]))
+        assert fastload.open(found.where).targets == want
+    assert len(made) == 3
+    rows = LanceRows(index, os.open(index, os.O_RDONLY), kept=True)
+    assert (rows.image, rows.label, rows.texts) == ("image", "label", ["a", "b"])
+
+
+# What pylance itself writes and reads
+
+
+@pytest.fixture
+def lance():
+    return pytest.importorskip("lance", reason="the package pylance is not installed")
+
+
+@pytest.mark.parametrize("version", ["2.0", "2.1", "2.2"])
+def test_what_lance_writes(lance, tmp_path, version):
+    path = lance_files.by_lance(tmp_path / "x.lance", version)
+    check_same_as_a_folder(path, tmp_path / "images")
+
+
+def test_images_in_files_of_their_own(lance, tmp_path):
+    """Larger ones, in files of version 2.2: many together, and one each."""
+    sizes = {4: 100_000, 5: 80_000, 6: 4_300_000, 11: 4_200_000, 12: 4_500_000}
+    images = [image(n) + bytes(sizes.get(n, 0)) for n in NUMBERS]
+    path = lance_files.by_lance(tmp_path / "x.lance", "2.2", images)
+    source = open_source(path)
+    assert encoded_of(source) == images
+    assert len(source.paths) == 3 + 1 + 3
+
+
+def test_what_is_done_to_a_data_set(lance, tmp_path):
+    """Rows are deleted and appended, columns added, all is overwritten: each a new version."""
+    path = lance_files.by_lance(tmp_path / "x.lance")
+    data = lance.dataset(str(path))
+    assert fastload.open(path).targets == list(map(label, NUMBERS))
+    data.delete("label = 1 or label = 4")
+    kept = [n for n in NUMBERS if label(n) not in (1, 4)]
+    assert encoded_of(fastload.open(path).pipeline.source) == list(map(image, kept))
+    data.add_columns({"more": "label + 100"})
+    more = fastload.open(path, fields=("image", "more"), target=("more", "label"))
+    assert more.targets == [label(n) + 100 for n in kept]
+    assert more[2][1] == {"more": label(2) + 100, "label": label(2) + 100}
+    lance.write_dataset(data.to_table(columns=["label"]).slice(0, 0), str(tmp_path / "empty.lance"))
+    data = lance.dataset(str(lance_files.by_lance(tmp_path / "y.lance", rows=COUNT)))
+    data.optimize.compact_files()
+    assert len(fastload.open(tmp_path / "y.lance")) == COUNT
+
+
+def test_what_is_no_column_of_blobs(lance, tmp_path):
+    table = pa.table({"image": [image(0)], "label": [1]})
+    lance.write_dataset(table, str(tmp_path / "x.lance"))
+    assert refused(tmp_path / "x.lance") == (
+        f"{tmp_path}/x.lance: column 'image' is no column of blobs, and of others Lance does not "
+        'tell where their values lie; write it again with the field metadata {"lance-encoding:blob"'
+        ': "true"}, or write Parquet (docs/migrate/lance.md), and open that'
+    )
+
+
+def test_blobs_at_a_uri_and_clones(lance, tmp_path):
+    (tmp_path / "0.jpg").write_bytes(image(0))
+    blobs = lance.blob_array([image(1), lance.Blob.from_uri(f"file://{tmp_path}/0.jpg")])
+    table = pa.table(
+        {"image": blobs, "label": [1, 2]},
+        schema=pa.schema([lance.blob_field("image"), pa.field("label", pa.int64())]),
+    )
+    path = tmp_path / "x.lance"
+    lance.write_dataset(
+        table, str(path), data_storage_version="2.2", allow_external_blob_outside_bases=True
+    )
+    assert refused(path) == (
+        f"{path}: row 1 has its image at a URI, which is not followed; write the data set again "
+        'with external_blob_mode="ingest"'
+    )
+    whole = lance.dataset(str(lance_files.by_lance(tmp_path / "y.lance")))
+    whole.shallow_clone(str(tmp_path / "z.lance"), whole.version)
+    assert refused(tmp_path / "z.lance") == (
+        f"{tmp_path}/z.lance: has files in other folders or stores, as a shallow clone has; make a "
+        "deep clone of it"
+    )
+
+
+@pytest.mark.parametrize("name", ["manifest", "lance", "version"])
+def test_damaged_files(lance, tmp_path, name):
+    path = lance_files.by_lance(tmp_path / "x.lance")
+    folder = path / ("data" if name == "lance" else "_versions")
+    for number, file in enumerate(sorted(folder.glob(f"*.{name}"))):
+        data = file.read_bytes()
+        for at in range(3, len(data), max(1, len(data) // 40)) if not number else ():
+            file.write_bytes(data[:at] + bytes([data[at] ^ 255]) + data[at + 1 :])
+            try:
+                found = fastload.open(path)
+            except SourceError as error:
+                assert str(error).startswith(str(path))  # noqa: PT017 - either may be
+            else:
+                assert len(found) > 0
+            file.write_bytes(data)
