@@ -103,7 +103,7 @@ OWN = (
     ),
     Format(
         "lance",
-        summary="Lance data set with blobs of images (_versions)",
+        summary="Lance of images as blobs (_versions)",
         source="fastload.sources.lance",
         markers=("_versions",),
         fields=True,

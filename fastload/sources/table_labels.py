@@ -66,7 +66,7 @@ def classes_of(
     if kind == TEXT:
         classes = sorted({text for text in texts if text is not None})
         number = {text: place for place, text in enumerate(classes)}
-        table = np.array([number.get(text, -1) for text in texts], np.int64)
+        table = np.array([-1 if text is None else number[text] for text in texts], np.int64)
         return columns.translated(values, table), tuple(classes)
     if names is None:
         return values, nameless(*columns.bounds(values))

@@ -8,8 +8,10 @@ import sys
 import numpy as np
 import pyarrow as pa
 import pytest
+import torch
 
 import fastload
+from fastload.conversion import indexing, verify
 from fastload.errors import SourceError
 from fastload.sources import fields, lance_library, lance_look, open_source, span_index
 from fastload.sources.lance_rows import LanceRows
@@ -17,6 +19,7 @@ from tests.sources import lance_files
 from tests.sources.format_helpers import (
     CLASSES,
     COUNT,
+    OPS,
     check_same_as_a_folder,
     encoded_of,
     image,
@@ -155,6 +158,36 @@ def test_values_beside_the_images(told):
         fastload.open(found.where, target="no")
 
 
+def test_values_come_with_their_images(told):
+    found = told(beside=True, caption=[f"c{n}" for n in NUMBERS])
+    data = fastload.open(found.where, OPS, target=("caption", "label"))
+    loader = fastload.DataLoader(data, 4, shuffle=True, seed=2, num_workers=1)
+    numbers = list(loader.sampler)
+    loader.sampler.set_epoch(0)
+    batches = [target for _, target in loader]
+    assert [one for batch in batches for one in batch["caption"]] == [f"c{n}" for n in numbers]
+    assert torch.cat([batch["label"] for batch in batches]).tolist() == list(map(label, numbers))
+
+
+@pytest.mark.parametrize("before", [False, True], ids=["first epoch", "fastload index"])
+def test_seek_indexes(told, before):
+    """Of images in all kinds of files; those that were made before lie in the folder `data`."""
+    found = told(beside=True)
+    if before:
+        indexing.run(indexing.prepare(found.where), count=1)
+        assert os.path.exists(f"{found.where}/data/fastload.seek")
+    data = fastload.open(found.where, OPS)
+    loader, off = (
+        fastload.DataLoader(data, 4, seed=3, seek_index=how, num_workers=1)
+        for how in ("use" if before else "auto", "off")
+    )
+    for _ in range(2):
+        for (images, _), (whole, _) in zip(loader, off, strict=True):
+            assert torch.equal(images, whole)
+    assert loader.decodes()["indexed"] > 0
+    assert verify.verify(verify.prepare(found.where), 1).damages == ()
+
+
 def test_values_that_are_missing(told, monkeypatch):
     found = told(caption=["a", None, *map(str, range(2, COUNT))])
     with pytest.raises(SourceError) as error:
@@ -199,8 +232,9 @@ def lance():
 
 @pytest.mark.parametrize("version", ["2.0", "2.1", "2.2"])
 def test_what_lance_writes(lance, tmp_path, version):
-    path = lance_files.by_lance(tmp_path / "x.lance", version)
-    check_same_as_a_folder(path, tmp_path / "images")
+    data = fastload.open(lance_files.by_lance(tmp_path / "x.lance", version))
+    assert encoded_of(data.pipeline.source) == list(map(image, NUMBERS))
+    assert data.targets == list(map(label, NUMBERS))
 
 
 def test_images_in_files_of_their_own(lance, tmp_path):
@@ -264,18 +298,19 @@ def test_blobs_at_a_uri_and_clones(lance, tmp_path):
     )
 
 
-@pytest.mark.parametrize("name", ["manifest", "lance", "version"])
-def test_damaged_files(lance, tmp_path, name):
-    path = lance_files.by_lance(tmp_path / "x.lance")
-    folder = path / ("data" if name == "lance" else "_versions")
-    for number, file in enumerate(sorted(folder.glob(f"*.{name}"))):
-        data = file.read_bytes()
-        for at in range(3, len(data), max(1, len(data) // 40)) if not number else ():
-            file.write_bytes(data[:at] + bytes([data[at] ^ 255]) + data[at + 1 :])
-            try:
-                found = fastload.open(path)
-            except SourceError as error:
-                assert str(error).startswith(str(path))  # noqa: PT017 - either may be
-            else:
-                assert len(found) > 0
-            file.write_bytes(data)
+@pytest.mark.parametrize("bytes_", [8, pytest.param(200, marks=pytest.mark.long)])
+@pytest.mark.parametrize("kind", ["_versions/*.manifest", "data/*.lance"])
+def test_damaged_files(lance, tmp_path, kind, bytes_):
+    """One byte is another, at places all over the file and in its last, which describes it."""
+    path = lance_files.by_lance(tmp_path / "x.lance", rows=COUNT)
+    (file,) = path.glob(kind)
+    data = file.read_bytes()
+    ends = np.linspace(len(data) - 400, len(data) - 1, bytes_, dtype=int)
+    for at in [*np.linspace(0, len(data) - 1, bytes_, dtype=int), *ends]:
+        file.write_bytes(data[:at] + bytes([data[at] ^ 255]) + data[at + 1 :])
+        try:
+            found = fastload.open(path)
+        except SourceError as error:
+            assert str(error).startswith(str(path))  # noqa: PT017 - either may be
+        else:
+            assert 0 < len(found) <= COUNT
