@@ -82,9 +82,9 @@ def _held(table: Table, values: Values) -> Field:
         for batch in table.batches([values.name], fragment.number):
             try:
                 if blobs:
-                    _put_blobs(table, fragment, values, batch.column(0))
+                    _put_blobs(table, fragment, values, batch.column(values.name))
                 else:
-                    values.add(batch.column(0))
+                    values.add(batch.column(values.name))
             except TypeError as error:
                 raise values.refused(table.where, table.schema) from error
     return values.field()

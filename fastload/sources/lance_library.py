@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 
 from fastload.errors import SourceError
 from fastload.sources.arrow import PARSE_ERRORS, import_arrow
-from fastload.sources.lance_places import DATA, checked
+from fastload.sources.lance_places import file_at
 from fastload.system import limits
 
 BLOB, BLOB_TYPE = b"lance-encoding:blob", "lance.blob.v2"
-STEP = 4096  # rows read at once
+STEP, PROBE = 4096, 16  # rows read at once; those that tell whether it has to be fewer
+AHEAD = 2  # batches that the library reads ahead
 PANIC = "pyo3_runtime"  # the module of the exception that a panic is
 
 
@@ -69,7 +70,7 @@ class Table:
             rows += part.physical_rows
             files = dict[str, str]()
             for file in part.data_files():
-                size += os.path.getsize(os.path.join(where, DATA, checked(where, file.path)))
+                size += file_at(where, file.path)[1].size
                 files |= {names[one]: file.path for one in file.fields if one in names}
             self.fragments.append(Fragment(number, files))
         check_rows(where, rows, size)
@@ -80,11 +81,24 @@ class Table:
         Rows that were deleted are left out. Raises SourceError.
         """
         with problems(self.where):
-            scan = self.data.scanner(
-                columns=list(columns), fragments=[self._parts[fragment]], batch_size=STEP,
-                scan_in_order=True,
-            )  # fmt: skip
-            yield from scan.to_batches()
+            step = self._step(columns, fragment)
+            yield from self._scan(columns, fragment, batch_size=step).to_batches()
+
+    def _scan(self, columns: Sequence[str], fragment: int, **how: int) -> Any:
+        return self.data.scanner(
+            columns=list(columns), fragments=[self._parts[fragment]], scan_in_order=True,
+            batch_readahead=AHEAD, io_buffer_size=limits.AT_ONCE, **how,
+        )  # fmt: skip
+
+    def _step(self, columns: Sequence[str], fragment: int) -> int:
+        """Rows that are read at once: fewer where the first ones are large."""
+        import pyarrow as pa
+
+        kinds = [self.schema.field(name).type for name in columns if name not in self.blobs]
+        if all(map(pa.types.is_primitive, kinds)):
+            return STEP
+        first = self._scan(columns, fragment, limit=PROBE, batch_size=PROBE).to_table()
+        return max(1, min(STEP, limits.AT_ONCE * len(first) // max(1, first.nbytes)))
 
     def head(self, column: str, row: int, size: int) -> bytes:
         """The first bytes of a blob, as Lance reads it. Raises SourceError."""

@@ -101,7 +101,7 @@ def _is_of_images(table: Table, column: str) -> bool:
     for fragment in table.fragments:
         for batch in table.batches([column], fragment.number):
             if len(batch):
-                found = of_column(table, fragment, column, batch.column(0).slice(0, 1), 0)
+                found = of_column(table, fragment, column, batch.column(column).slice(0, 1), 0)
                 path, stamp = file_at(table.where, found.names[0])
                 inside(table.where, column, found, np.array([stamp.size]), 0)
                 return is_image(_head(path, int(found.offset[0]), int(found.size[0])))
@@ -132,10 +132,10 @@ class _Look:
             if not len(batch):
                 continue
             first = self.rows_so_far
-            found = of_column(self.table, fragment, image, batch.column(0), first)
+            found = of_column(self.table, fragment, image, batch.column(image), first)
             self._add(found, first)
             none = np.zeros(len(batch), np.int64)
-            labels = self.labels.add(batch.column(1)) if label else none
+            labels = self.labels.add(batch.column(label)) if label else none
             self._compare(found, first, compared)
             numbers = np.array([self.files[name] for name in found.names], np.int64)
             self._put((numbers[found.file], found.offset, found.size, labels))
