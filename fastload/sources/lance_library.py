@@ -49,7 +49,7 @@ class Table:
         import pyarrow as pa
 
         self.where, self.data = where, data
-        if data._ds.base_paths():
+        if data.base_paths():
             raise SourceError(
                 f"{where}: has files in other folders or stores, as a shallow clone has; make a "
                 "deep clone of it"
@@ -98,7 +98,8 @@ class Table:
         if all(map(pa.types.is_primitive, kinds)):
             return STEP
         first = self._scan(columns, fragment, limit=PROBE, batch_size=PROBE).to_table()
-        return max(1, min(STEP, limits.AT_ONCE * len(first) // max(1, first.nbytes)))
+        fitting: int = limits.AT_ONCE * len(first) // max(1, first.nbytes)
+        return max(1, min(STEP, fitting))
 
     def head(self, column: str, row: int, size: int) -> bytes:
         """The first bytes of a blob, as Lance reads it. Raises SourceError."""

@@ -127,7 +127,7 @@ class _Look:
     def over(self, fragment: Fragment) -> None:
         """Raises SourceError."""
         image, label = self.chosen.image, self.chosen.label
-        compared = set[str]()
+        compared = set[tuple[str, bool]]()
         for batch in self.table.batches([image, *filter(None, [label])], fragment.number):
             if not len(batch):
                 continue
@@ -179,15 +179,16 @@ class _Look:
         sizes = np.array([self.stamps[self.files[name]].size for name in found.names], np.int64)
         inside(where, image, found, sizes, first)
 
-    def _compare(self, found: Places, first: int, compared: set[str]) -> None:
-        """The first image of each kind of file with what Lance reads. Raises SourceError."""
+    def _compare(self, found: Places, first: int, compared: set[tuple[str, bool]]) -> None:
+        """The first image of each kind of place with what Lance reads. Raises SourceError."""
         where, column = self.table.where, self.chosen.image
         for file, name in enumerate(found.names):
-            kind = os.path.splitext(name)[1]
+            row = int(np.argmax(found.file == file))
+            alone = int(found.size[row]) == self.stamps[self.files[name]].size
+            kind = (os.path.splitext(name)[1], alone)  # inline, packed, dedicated
             if kind in compared:
                 continue
             compared.add(kind)
-            row = int(np.argmax(found.file == file))
             path, _ = file_at(where, name)
             head = _head(path, int(found.offset[row]), int(found.size[row]), HEAD)
             if first + row == 0:
