@@ -72,11 +72,18 @@ TOPICS = (
         "migrate/lmdb.md) say what is read.",
     ),
     Topic(
-        "Parquet files", "SourceError", ("sources/parquet",),
+        "Parquet files, and columns of tables", "SourceError",
+        ("sources/parquet", "sources/table_"),
         "A file was cut off, is packed or encoded in a way that cannot be read in place, or has no "
         "column of images.",
         "Restore it, write it again with Snappy or without a codec, or convert it. "
         "[migrate/parquet.md](migrate/parquet.md) says what is read.",
+    ),
+    Topic(
+        "Lance data sets", "SourceError", ("sources/lance",),
+        "The images are in no column of blobs, lie at a URI, or Lance cannot read the files.",
+        "Write the column again as blobs, or write Parquet. [migrate/lance.md](migrate/lance.md) "
+        "says what is read.",
     ),
     Topic(
         "Hugging Face data sets", "UsageError", ("lowering/huggingface", "sources/mapped"),

@@ -101,6 +101,15 @@ OWN = (
         suffixes=(".lmdb", ".mdb"),
         markers=("data.mdb",),
     ),
+    Format(
+        "lance",
+        summary="Lance of images as blobs (_versions)",
+        source="fastload.sources.lance",
+        markers=("_versions",),
+        fields=True,
+        distributions=("pylance",),
+        install='pip install "fastload-torch[lance]"',
+    ),
     # Plain tars are opened in place; conversions also read compressed ones, so two records
     Format(
         WEBDATASET,

@@ -70,7 +70,8 @@ def open(
             types, too: {"txt": "text", "clip.npy": "float32[512]", "score": "float"}; of
             numbers a batch has a tensor [N, …]. docs/guides/captions.md.
         format: Its name, where the path does not tell: "shards", "folder", "beton",
-            "mds", "litdata", "tfrecord", "lmdb", "webdataset", "wids", or another distribution's.
+            "mds", "litdata", "tfrecord", "lmdb", "lance", "parquet", "webdataset", "wids", or
+            another distribution's.
         cache: The folder of the cache; None: in the user's own cache. With a path, that
             is read through the cache, too, as from a slow network file system.
         cache_bytes: Bytes of the disk that the cache may take; None: 100 GiB.

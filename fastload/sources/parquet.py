@@ -7,7 +7,6 @@ by itself: its bytes as they stand, or those few elements of Snappy's that unpac
 Source: apache/parquet-format 2.11; google/snappy, format_description.txt.
 """
 
-from collections.abc import Sequence
 from functools import partial
 from typing import IO, Any
 
@@ -15,7 +14,6 @@ import numpy as np
 
 from fastload.errors import SourceError
 from fastload.sources import (
-    columns,
     first_look,
     parquet_columns,
     parquet_fields,
@@ -27,12 +25,14 @@ from fastload.sources import (
 )
 from fastload.sources.arrow import PARSE_ERRORS, import_arrow
 from fastload.sources.columns import Numbers
-from fastload.sources.labels import nameless, none
-from fastload.sources.parquet_columns import ASK, TEXT, Chosen
+from fastload.sources.labels import none
+from fastload.sources.parquet_columns import Chosen
 from fastload.sources.parquet_spans import PackedSource, part_of
 from fastload.sources.signatures import LONGEST, check_head
 from fastload.sources.span_index import Part, Spans
+from fastload.sources.table_choice import ASK, has, kind_of
 from fastload.sources.table_columns import holds_bytes
+from fastload.sources.table_labels import Labels, classes_of
 from fastload.spec import Longs
 
 THREADS = 4  # that look at files: each may unpack a page
@@ -128,12 +128,12 @@ def _check_schema(path: str, schema: Any, chosen: Chosen) -> None:
     good = good and parquet_columns.leaf_name(schema, image) == chosen.leaf
     if good and chosen.label is not None:
         good = chosen.label in names
-        good = good and parquet_columns.kind_of(schema, chosen.label) == chosen.kind
+        good = good and kind_of(schema, chosen.label) == chosen.kind
     if not good:
         wanted = " and ".join(filter(None, (image, chosen.label)))
         raise SourceError(
             f"{path}: has no columns {wanted} as other files have them (has "
-            f"{parquet_columns.has(schema)}); give files of one data set"
+            f"{has(schema)}); give files of one data set"
         )
 
 
@@ -143,23 +143,9 @@ def _labels_of(
     """int64 [N], and the texts that they number. Raises SourceError."""
     if chosen.label is None:
         return np.zeros(count, np.int64), ()
-    numbers, texts, row = [np.zeros(0, np.int64)], dict[str, int](), 0
+    numbers, found = [np.zeros(0, np.int64)], Labels(path, chosen.label, chosen.kind)
     try:
-        for array in parquet_files.arrays(file, table, chosen.label):
-            if array.null_count:
-                row += array.is_null().to_pylist().index(True)
-                raise SourceError(
-                    f"{path}: row {row} has no label ({chosen.label} is null); remove it"
-                )
-            values: Sequence[Any] = array.to_pylist()
-            if chosen.kind == TEXT:
-                values = [texts.setdefault(text, len(texts)) for text in values]
-            numbers.append(np.array(values, np.int64))
-            row += len(array)
-    except OverflowError as error:
-        raise SourceError(
-            f"{path}: column {chosen.label} has a label of 2**63 or more; correct it"
-        ) from error
+        numbers.extend(map(found.add, parquet_files.arrays(file, table, chosen.label)))
     except PARSE_ERRORS as error:
         if isinstance(error, SourceError):
             raise
@@ -167,25 +153,11 @@ def _labels_of(
     labels = np.concatenate(numbers)
     if len(labels) != count:
         raise SourceError(f"{path}: has {len(labels)} labels for {count} images; restore it")
-    return labels, tuple(texts)
+    return labels, found.texts
 
 
 def _labels(where: str, chosen: Chosen, spans: Spans) -> tuple[Numbers, tuple[str, ...]]:
     """Of all files, and the classes. Raises SourceError."""
     if chosen.label is None:
         return none(len(spans))
-    values = spans.column("label")
-    if chosen.kind == TEXT:
-        classes = sorted({text for text in spans.texts if text is not None})
-        number = {text: place for place, text in enumerate(classes)}
-        table = np.array([number.get(text, -1) for text in spans.texts], np.int64)
-        return columns.translated(values, table), tuple(classes)
-    if chosen.names is None:
-        return values, nameless(*columns.bounds(values))
-    most = columns.bounds(values)[1]
-    if most >= len(chosen.names):
-        raise SourceError(
-            f"{where}: label {most} is above the {len(chosen.names)} classes that have names; "
-            "correct the labels or the names"
-        )
-    return values, chosen.names
+    return classes_of(where, spans.column("label"), chosen.kind, spans.texts, chosen.names)

@@ -33,6 +33,9 @@ PARQUET_GROUP = 2 * GIB
 # Rows of a Parquet file that is opened in place: one for so many bytes, and so many always. An
 # image that is there often takes some bits each time.
 PARQUET_ROW, PARQUET_ROWS = 8, 1 << 20
+# Rows of a Lance data set for each byte of its data files, and PARQUET_ROWS always: where blobs lie
+# beside those, a place and a label take few bits.
+LANCE_ROWS = 8
 INDEX = 16 * GIB  # index.arrow, fastload.seek.arrow: 160 million samples of 100 bytes each
 SHARD = 8 * GIB  # a shard, which verify and repair hold whole; --shard-size goes up to 4 GiB
 # Bytes of a seek index: so many, and so many times those of its image. 0.016 times is usual; it is

@@ -199,8 +199,8 @@ def test_odd_file_names(tools, tmp_path):
                 "tars of WebDataset or of a folder (.tar, .tar.gz), zip of a folder (.zip), "
                 "Parquet or Arrow tables (.parquet, .arrow), list of files (.csv, .jsonl), images/ "
                 "and masks/, folder of classes, MosaicML Streaming's shards (MDS), LitData's "
-                "chunks, TFRecords (.tfrecord), LMDB of images (data.mdb, .lmdb), wids' index of "
-                "tars (.json)); give one of these"
+                "chunks, TFRecords (.tfrecord), LMDB of images (data.mdb, .lmdb), Lance of images "
+                "as blobs (_versions), wids' index of tars (.json)); give one of these"
             ),
         ),
     ],

@@ -181,8 +181,9 @@ def test_folders_that_are_no_data_set(tmp_path):
 def test_files_that_are_no_data_set(tmp_path):
     known = (
         "want fastload's shards, FFCV file (.beton), MosaicML Streaming's shards (MDS), LitData's "
-        "chunks, TFRecords (.tfrecord), LMDB of images (data.mdb, .lmdb), WebDataset tars (.tar), "
-        "wids' index of tars (.json), Parquet of images (.parquet), folder of classes"
+        "chunks, TFRecords (.tfrecord), LMDB of images (data.mdb, .lmdb), Lance of images as "
+        "blobs (_versions), WebDataset tars (.tar), wids' index of tars (.json), Parquet of images "
+        "(.parquet), folder of classes"
     )
     (tmp_path / "file").write_text("x")
     assert (

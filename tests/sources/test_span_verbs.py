@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 
 import fastload
 from fastload.cli import convert, inspect, show, verify
-from tests.sources import litdata_files, lmdb_files, parquet_files, tfrecord_files
+from fastload.sources import lance_library
+from tests.sources import lance_files, litdata_files, lmdb_files, parquet_files, tfrecord_files
 from tests.sources.format_helpers import COUNT, encoded_of, image, label
 from tests.sources.tar_helpers import contents
 
@@ -62,7 +63,16 @@ def parquet(root):
     return root
 
 
-FORMATS = [tfrecord, by_braces, litdata, lmdb, parquet]
+def lance(root):
+    """What a library tells of it is kept, so that it is not asked again."""
+    told = lance_files.write(root, beside=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lance_library, "opened", lambda _: told)
+        fastload.open(root)
+    return root
+
+
+FORMATS = [tfrecord, by_braces, litdata, lmdb, parquet, lance]
 
 
 @pytest.mark.parametrize("make", FORMATS, ids=lambda make: make.__name__)
@@ -89,7 +99,7 @@ def test_through_the_cache(tmp_path, make):
     assert encoded_of(source) == [image(number) for number in NUMBERS]
 
 
-@pytest.mark.parametrize("make", [tfrecord, litdata, lmdb], ids=lambda make: make.__name__)
+@pytest.mark.parametrize("make", [tfrecord, litdata, lmdb, lance], ids=lambda make: make.__name__)
 def test_a_file_that_is_cut_off_while_it_is_open(tmp_path, make):
     """Its lost samples are bad samples, and the others stay."""
     data = fastload.open(make(tmp_path / "in"))

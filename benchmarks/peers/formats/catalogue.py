@@ -58,6 +58,13 @@ FORMATS = (
         _ours("lmdb", SEEK),
     ),
     Format(
+        "lance",
+        Peer("lance", "Lance, PyTorch's DataLoader", "formats.lances",
+             "SafeLanceDataset and get_safe_loader over a column of blobs; spawned, persistent "
+             "workers", packages=("pylance==14.0.2",)),
+        _ours("lance", SEEK),
+    ),
+    Format(
         "parquet",
         Peer("huggingface", "Hugging Face datasets", "formats.parquets",
              "load_dataset, with_transform, PyTorch's DataLoader with persistent workers",
