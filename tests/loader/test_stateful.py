@@ -108,14 +108,14 @@ def test_what_is_handed_out_of_order():
     class Slow(Numbers):
         def __getitem__(self, index):
             if index == 0:
-                event.wait(200)
+                event.wait(20)
             return index
 
     event = torch.multiprocessing.get_context("fork").Event()
     options = {"num_workers": 2, "in_order": False}
     loader = fastload.DataLoader(Slow(), **options)
     iterator = iter(loader)
-    first = [int(next(iterator)) for _ in range(5)]
+    first = [int(next(iterator)) for _ in range(3)]  # torch 2.6 gives no more to the other one
     state = loader.state_dict()
     event.set()
     assert 0 not in first
