@@ -11,6 +11,7 @@ import pytest
 from fastload import transforms as T
 from fastload.sheets.batch import Epoch, Run, cut
 from fastload.sheets.stages import stages
+from tests import pillow
 
 from .show_helpers import unmixed, unnormalised
 
@@ -30,6 +31,7 @@ def test_a_replay_ends_in_what_the_loader_gives(folder, recipe):
             np.testing.assert_array_equal(np.asarray(last), batches[step][number])
 
 
+@pillow.rounds_twice
 def test_mixing_programs_are_replayed_from_their_start(folder):
     """AugMix's rows look back to the image before the program."""
     ops = (

@@ -105,16 +105,16 @@ def sample(rng: Random) -> tuple[np.ndarray, dict[str, Any]]:
     xyxy = tv_tensors.BoundingBoxes(boxes, format="XYXY", canvas_size=(height, width))
     wanted = tv_tensors.BoundingBoxFormat[FORMATS[rng.integers(0, 3)]]
     masks = rng.integers(0, 2, (count, height, width), np.uint8)
-    places = (rng.uniform(0, 1, (count, 4, 2)) * [width, height]).astype(np.float32)
-    points = torch.from_numpy(places)
-    if keypoints.KNOWN:
-        points = tv_tensors.KeyPoints(points, canvas_size=(height, width))
-    return textured(height, width, int(rng.integers(0, 1000))), {
+    points = (rng.uniform(0, 1, (count, 4, 2)) * [width, height]).astype(np.float32)
+    target = {
         "boxes": v2.functional.convert_bounding_box_format(xyxy, new_format=wanted),
         "masks": tv_tensors.Mask(torch.from_numpy(masks)),
-        "points": points,
         "labels": torch.arange(count),
     }
+    if keypoints.KNOWN:
+        size = {"canvas_size": (height, width)}
+        target["points"] = tv_tensors.KeyPoints(torch.from_numpy(points), **size)
+    return textured(height, width, int(rng.integers(0, 1000))), target
 
 
 def differences(transforms: list[Any], seed: int) -> list[str]:
