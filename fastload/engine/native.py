@@ -125,7 +125,7 @@ class NativeEngine(Engine):
         return Begun(job, work, runner.ahead(job, work, partial(self._outs, runner, work)))
 
     def _outs(self, runner: native.Runner, work: Work) -> native.Outs:
-        """The same, with tensors where these can be made before the pixels are."""
+        """Memory for a batch, and tensors over it where these can be made before the pixels."""
         if not self.covered:
             return native.Outs(self._slots(runner, work), None)
         pairs = zip(self.rings, runner.pictures, strict=True)

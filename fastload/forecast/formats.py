@@ -14,7 +14,7 @@ import numpy as np
 
 from fastload.conversion import beton_writer, job, readers, seek_writer
 from fastload.conversion.readers import Reader, select
-from fastload.errors import FastloadError
+from fastload.errors import FastloadError, UsageError
 from fastload.forecast import model
 from fastload.forecast.bands import Range
 from fastload.forecast.findings import Forecast
@@ -106,7 +106,13 @@ class Trial:
         """Raises FastloadError."""
         pipeline = bench.pipeline(found.asked.recipe)
         picked = np.sort(few(len(pipeline.source)))
-        reader = select.rows(readers.open_reader(bench.job.data), picked)
+        whole = readers.open_reader(bench.job.data)
+        if len(whole) != len(pipeline.source):
+            raise UsageError(
+                f"{bench.job.data}: conversions read {len(whole)} images, and loaders "
+                f"{len(pipeline.source)}; convert some yourself, and plan with those"
+            )
+        reader = select.rows(whole, picked)
         now = _feed(found, bench, pipeline, picked)
         return cls(found, bench, reader, pipeline.source, picked, now)
 
@@ -119,6 +125,8 @@ class Trial:
         bench = Bench(replace(self.bench.job, data=where), self.bench.on_done)
         pipeline = bench.pipeline(found.asked.recipe)
         everything = np.arange(len(pipeline.source))
+        if one.index is not None and not _any_seek(pipeline.source, everything):
+            return Option(one.name, note="none of the images that were tried can have one")
         how = one.command(data, folder_of(self.source))
         feed = _feed(found, bench, pipeline, everything)
         priced = in_turns(
@@ -147,6 +155,12 @@ def _option(found: Forecast, priced: Priced, read: float, disk: float) -> Option
 def _feed(found: Forecast, bench: Bench, pipeline: Pipeline, picked: Longs) -> Feed:
     made = bench.profile(found.asked.recipe, found.asked.gpu, bench.workers)
     return begun(profiling.loader(made, pipeline, NATIVE, sampler=Twice(picked)))
+
+
+def _any_seek(source: Source, samples: Longs) -> bool:
+    """Whether an image has a seek index or a layer."""
+    seek = source.locate(samples).seek
+    return seek is not None and bool((seek.size > 0).any())
 
 
 def _bytes_at(path: str) -> int:

@@ -93,13 +93,25 @@ def test_another_engine_reads_none_of_them(tmp_path, monkeypatch):
     ]
 
 
-def test_images_that_have_no_layers_are_as_large(tmp_path, monkeypatch):
+def test_images_that_can_have_no_index_are_told(tmp_path, monkeypatch):
     def png(number):
         return encoded(textured(HEIGHT, WIDTH, number), "PNG")
 
     found = compared(folder(tmp_path, png), monkeypatch)
-    _, seek, layers, _ = found.options
-    assert seek.stored == layers.stored
+    _, seek, layers, pixels = found.options
+    assert seek.run is layers.run is None
+    assert seek.note == layers.note == "none of the images that were tried can have one"
+    assert pixels.stored > 0
+
+
+def test_who_reads_other_images_is_told(tmp_path, monkeypatch):
+    data = folder(tmp_path, jpeg)
+    whole = formats.readers.open_reader(data)
+    fewer = formats.select.rows(whole, np.arange(7))
+    monkeypatch.setattr(formats.readers, "open_reader", lambda _: fewer)
+    notes = {one.note for one in compared(data, monkeypatch).options[1:]}
+    said = "conversions read 7 images, and loaders 8; convert some yourself, and plan with those"
+    assert notes == {f"{data}: {said}"}
 
 
 def option(hours, stored, price=2.0):
