@@ -231,6 +231,7 @@ def _child(
     one: Training, data: str, seconds: float, threads: int, barrier: Any, votes: Any, to: Any
 ) -> None:
     torch.set_num_threads(threads)
+    multiprocessing.set_start_method("fork", force=True)  # of its workers, as in a run by itself
     warnings.simplefilter("ignore", UserWarning)
 
     def wait() -> None:
@@ -265,11 +266,12 @@ def main() -> None:
     )
     parser.add_argument("--data", required=True)
     parser.add_argument("--trainings", type=int, default=30)
+    parser.add_argument("--first", type=int, default=1, help="which of them to begin with")
     parser.add_argument("--seconds", type=float, default=40.0, help="of measuring, each")
     parser.add_argument("--threads", type=int, default=1, help="of torch, for the step")
     given = parser.parse_args()
     warnings.simplefilter("ignore", UserWarning)  # torch's, of more workers than cores
-    every, seen = chosen(given.trainings), list[Seen]()
+    every, seen = chosen(given.trainings)[given.first - 1 :], list[Seen]()
     for one in every:
         seen.append(trained(one, given.data, given.seconds, given.threads))
         last = seen[-1]
