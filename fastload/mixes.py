@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TypeAlias, cast
 
 from fastload.dataset import Dataset
-from fastload.errors import PipelineError, UsageError
+from fastload.errors import PipelineError, SourceError, UsageError
 from fastload.lowering import open
 from fastload.lowering.chain import known_pictures
 from fastload.order.mix_arguments import Weights, each_problems, in_order, problems_of
@@ -162,14 +162,21 @@ def _pipelines(
 
 
 def _local(one: Pipeline) -> Pipeline:
-    """The same; shards in a store are brought whole, since a batch reads from several parts."""
+    """The same; shards in a store are brought whole, since a batch reads from several parts.
+
+    Raises SourceError.
+    """
     if remote(one.source) is None:
         return one
     # Local data sets need none of it
     from fastload.sources import staging
     from fastload.sources.remote import RemoteShards
 
-    assert isinstance(one.source, RemoteShards)  # open gives no other one
+    if not isinstance(one.source, RemoteShards):
+        raise SourceError(
+            f"{one.source.where}: is larger than the cache, and the parts of a mix are brought "
+            "whole, since a batch reads from several; give a larger cache_bytes"
+        )
     return replace(one, source=staging.brought(one.source))
 
 

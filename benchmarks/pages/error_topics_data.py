@@ -34,7 +34,8 @@ TOPICS = (
     ),
     Topic(
         "Stores and the web", "StoreError",
-        ("remote/", "sources/remote", "sources/staging", "loader/ahead", "conversion/store_prefix"),
+        ("remote/", "sources/remote", "sources/staging", "sources/store_objects", "loader/ahead",
+         "conversion/store_prefix"),
         "The store refuses, does not answer, or has other objects than the data set's index says.",
         "Check the URL, the credentials and the region with the store's own tools. "
         "[remote.md](remote.md) tells what is tried again, and for how long.",

@@ -2,9 +2,11 @@
 `train-*.parquet`.
 """
 
+import fnmatch
 import glob
 import itertools
 import re
+from collections.abc import Collection
 
 from fastload.errors import SourceError
 from fastload.system import limits
@@ -22,10 +24,11 @@ def is_pattern(text: str) -> bool:
     )
 
 
-def expanded(pattern: str) -> list[str]:
+def expanded(pattern: str, known: Collection[str] | None = None) -> list[str]:
     """The names, in the order in which a shell has them. With stars, those of files that are there.
 
-    Raises SourceError.
+    known: names that stars choose from, of one folder; None: paths of the local disk. Raises
+    SourceError.
     """
     parts, total = BRACES.split(pattern), 1
     choices = list[list[str]]()
@@ -38,16 +41,16 @@ def expanded(pattern: str) -> list[str]:
                 f"{pattern}: names more than {limits.FILES} files; give fewer, or their folder"
             )
     names = ["".join(chosen) for chosen in itertools.product(*choices)]
-    return _there(pattern, names) if "*" in pattern else names
+    return _there(pattern, names, known) if "*" in pattern else names
 
 
-def _there(pattern: str, names: list[str]) -> list[str]:
+def _there(pattern: str, names: list[str], known: Collection[str] | None) -> list[str]:
     """Raises SourceError where there are none."""
     found = list[str]()
     for name in names:
         # A star only stands for something else than itself
         plain = re.sub(r"[\[?]", r"[\g<0>]", name)
-        found += sorted(glob.iglob(plain))
+        found += sorted(glob.iglob(plain) if known is None else fnmatch.filter(known, plain))
         if len(found) > limits.FILES:
             raise SourceError(
                 f"{pattern}: names more than {limits.FILES} files; give fewer, or their folder"

@@ -14,7 +14,7 @@ import numpy as np
 from fastload.backends.base import WorkOrError
 from fastload.order.future import Future
 from fastload.remote.access import Access, Held
-from fastload.sources.base import Remote
+from fastload.sources.base import Parts, Remote
 from fastload.spec import Longs, Work
 
 # Positions that are looked at together: at most so many, and a part of what is fetched ahead
@@ -83,8 +83,7 @@ class _Soon:
 
     def __init__(self, far: Remote, future: Future, step: int) -> None:
         self.far, self.access, self.future = far, far.access, future
-        layout = self.access.layout
-        self.weights, self.sizes = layout.weights(), layout.cell_bytes()
+        self.weights = self.access.layout.weights()
         mean = max(1, self.access.layout.bytes // max(1, future.length))
         self.chunk = min(CHUNK, max(1, self.access.ahead_bytes // PART // mean))
         begin = step * future.batch * future.world
@@ -109,23 +108,22 @@ class _Soon:
 
     def _count(self) -> None:
         end = min(self.counted + self.chunk, self.future.length)
-        cells = self.far.cells(self.future.at(np.arange(self.counted, end)))
-        sizes = self.sizes[cells]
-        groups = self.access.layout.groups_of(cells)
-        chunk = _Chunk(self.counted, end, cells, groups, sizes)
+        parts = self.far.parts(self.future.at(np.arange(self.counted, end)))
+        groups = self.access.layout.groups_of(parts.cell)
+        chunk = _Chunk(self.counted, end, parts, groups)
         for group, size in chunk.by_group():
             self.wanted[group] += size
         self.chunks.append(chunk)
-        self.counted, self.counted_bytes = end, self.counted_bytes + int(sizes.sum())
+        self.counted, self.counted_bytes = end, self.counted_bytes + chunk.bytes
 
     def _plan(self, chunk: "_Chunk") -> None:
         access, entry = self.access, self.access.entry
         access.look()
         held = access.hold_groups(np.unique(chunk.groups).tolist())
         self.held.append((chunk, held))
-        self.planned_bytes += int(chunk.sizes.sum())
-        absent = entry.marks[chunk.cells] != 1
-        access.store.traffic.count(found=int(chunk.sizes[~absent].sum()))
+        self.planned_bytes += chunk.bytes
+        absent = entry.marks[chunk.parts.cell] != 1
+        access.store.traffic.count(found=int(chunk.parts.size[~absent].sum()))
         plan: list[tuple[int, int]] = []
         groups = chunk.groups[absent]
         for group in groups[np.sort(np.unique(groups, return_index=True)[1])].tolist():
@@ -139,7 +137,7 @@ class _Soon:
         access.fetcher.plan(plan)
 
     def _pass(self, chunk: "_Chunk", held: Held) -> None:
-        self.passed_bytes += int(chunk.sizes.sum())
+        self.passed_bytes += chunk.bytes
         for group, size in chunk.by_group():
             self.wanted[group] -= size
             if self.wanted[group] <= 0:
@@ -149,25 +147,28 @@ class _Soon:
 
 
 class _Chunk:
-    """Positions of the order that follow each other: arrays [K]."""
+    """Positions of the order that follow each other. groups: of each part."""
 
-    def __init__(self, begin: int, end: int, cells: Longs, groups: Longs, sizes: Longs) -> None:
-        self.begin, self.end = begin, end
-        self.cells, self.groups, self.sizes = cells, groups, sizes
+    def __init__(self, begin: int, end: int, parts: Parts, groups: Longs) -> None:
+        self.begin, self.end, self.parts, self.groups = begin, end, parts, groups
+        self.bytes = int(parts.size.sum())
 
     def by_group(self) -> list[tuple[int, int]]:
         """Groups, and bytes of them."""
         groups, inverse = np.unique(self.groups, return_inverse=True)
         return list(
-            zip(groups.tolist(), np.bincount(inverse, self.sizes).astype(int).tolist(), strict=True)
+            zip(
+                groups.tolist(),
+                np.bincount(inverse, self.parts.size).astype(int).tolist(),
+                strict=True,
+            )
         )
 
     def of_rank(self, group: int, future: Future) -> Longs:
         """This rank's cells in a group."""
-        mine = (np.arange(self.begin, self.end) % future.world == future.rank) & (
-            self.groups == group
-        )
-        cells: Longs = self.cells[mine]
+        position = self.begin + self.parts.owner
+        mine = (position % future.world == future.rank) & (self.groups == group)
+        cells: Longs = self.parts.cell[mine]
         return cells
 
 

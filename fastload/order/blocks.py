@@ -105,9 +105,11 @@ def of_data(data: object, window: int | None) -> Blocks | None:
     """
     source: Source | None = getattr(getattr(data, "pipeline", None), "source", None)
     far = None if source is None else remote(source)
-    if far is None or far.samples is None:
+    if far is None:
         return None
     if window is None:
         window = 0 if far.access.fits else far.access.ahead_bytes // SHARE
-    layout = far.access.layout
-    return Blocks(layout.group_first, layout.weights(), window, far.samples) if window else None
+    order = far.order() if window else None
+    return (
+        Blocks(order.first, far.access.layout.weights(), window, order.samples) if order else None
+    )

@@ -85,6 +85,7 @@ class Access:
         store: Store,
     ) -> None:
         """digest: of the entry; small: its files that are whole from the beginning."""
+        self.samples = layout.cells if layout.beside < 0 else layout.beside  # of the data set
         self.url, self.settings, self.layout, self.digest = url, settings, layout, digest
         self.small, self.store = small, store
         self._mutex, self._process = threading.Lock(), 0
@@ -166,7 +167,7 @@ class Access:
                 if fetcher is self.fetcher and (late or fetcher.state.stopped):
                     return False
                 if self.line.on:
-                    self.line.tick(int(self._sizes[self.entry.missing(cells)].sum()))
+                    self.line.tick(int(self.cell_bytes[self.entry.missing(cells)].sum()))
         except FastloadError:
             self.line.done()  # the error stands on a line of its own
             raise
@@ -174,7 +175,7 @@ class Access:
             self.store.traffic.count(waited_s=time.monotonic() - begin)
 
     @cached_property
-    def _sizes(self) -> Longs:
+    def cell_bytes(self) -> Longs:
         """int64 [C]: bytes of each cell."""
         return self.layout.cell_bytes()
 
@@ -211,7 +212,7 @@ class Access:
         return {
             "where": self.url.shown,
             **self.store.traffic.as_dict(),
-            "data_images": self.layout.cells if self.layout.beside < 0 else self.layout.beside,
+            "data_images": self.samples,
             "data_bytes": self.layout.bytes,
             "cache_bytes": self.settings.cache_bytes,
             "cached_share": self.share_there(),

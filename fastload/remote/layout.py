@@ -2,8 +2,8 @@
 which are kept or dropped together.
 
 The cells of a file follow each other without a gap, so a file whose cells are all there is whole.
-Samples in shards are cells; a group is about GROUP bytes of neighbours. Of other objects each GROUP
-bytes are a cell.
+Samples in shards are cells; a group is about GROUP bytes of neighbours. Of other objects so many
+bytes are a cell: GROUP of those that are brought whole, PIECE of those that come in parts.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fastload.spec import Longs
 
-GROUP = 8 << 20  # bytes
+GROUP, PIECE = 8 << 20, 1 << 20  # bytes
 SEALED = -1
 # What the cache keeps of a group: when it was last let go, and its cells and bytes in up to two
 # files; a part without cells is none
@@ -161,12 +161,13 @@ def grouped(ends: Longs, file_first: Longs) -> Longs:
     return np.concatenate([*firsts, file_first[-1:]]).astype(np.int64)
 
 
-def whole_objects(names: tuple[str, ...], sizes: Longs) -> Layout:
-    """Of objects of any kind."""
-    counts = np.maximum(1, -(-sizes // GROUP))
+def of_objects(names: tuple[str, ...], sizes: Longs, piece: int = 0) -> Layout:
+    """Of objects of any kind, whose cells have so many bytes; 0: GROUP."""
+    piece = piece or GROUP
+    counts = np.maximum(1, -(-sizes // piece))
     file_first = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     ends = [
-        np.minimum(np.arange(1, count + 1) * GROUP, size)
+        np.minimum(np.arange(1, count + 1) * piece, size)
         for count, size in zip(counts.tolist(), sizes.tolist(), strict=True)
     ]
     all_ends = np.concatenate(ends).astype(np.int64)

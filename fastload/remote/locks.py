@@ -9,6 +9,7 @@ import errno
 import fcntl
 import os
 import struct
+from collections.abc import Callable
 
 FLOCK = struct.Struct("hhxxxxqqixxxx")  # type, whence, start, length, pid; of 64-bit Linux
 TAKEN = (errno.EAGAIN, errno.EACCES)
@@ -20,8 +21,10 @@ class Locks:
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
 
-    def __del__(self) -> None:
-        self.close()
+    # `os` may be gone when the program ends
+    def __del__(self, close: Callable[[int], None] = os.close) -> None:
+        if self.descriptor >= 0:
+            close(self.descriptor)
 
     def close(self) -> None:
         """Drops all of them. Without it they end with the last reference: a thread that still uses

@@ -103,25 +103,21 @@ def _open_remote(
 ) -> Source:
     if store is None and where.startswith("file://"):
         return open_source(local(where), fields, format, None, target, version)
-    if is_pattern(where) and not os.path.exists(where):
-        raise SourceError(
-            f"{where}: braces name files on the local disk only, without a cache; give the folder "
-            "of the tars, or run fastload convert FOLDER DST, and open DST"
-        )
-    if not is_url(where) and not os.path.exists(where):
+    pattern = is_pattern(where) and not os.path.exists(where)
+    if not is_url(where) and not pattern and not os.path.exists(where):
         raise SourceError(f"{where}: does not exist; check the path")
     # Local data sets need none of it
     from fastload.remote.access import Settings
     from fastload.sources import remote, staging
 
     settings, url = store or Settings(), where if is_url(where) else of_path(where)
-    # Cells of a store know nothing of what lies beside images: shards are then copied whole
-    shards = None
-    if format in (None, formats.SHARDS) and not target:
-        shards = remote.load(url, settings, version)
-    if shards:
-        return shards
-    return open_source(staging.staged(url, settings), fields, format, None, target, version)
+    of_shards = format in (None, formats.SHARDS) and not pattern
+    if of_shards and (found := remote.load(url, settings, version)):
+        return remote.with_fields(found, target)
+    place = staging.place(url, settings, format)
+    path = place if isinstance(place, str) else place.path
+    source = open_source(path, fields, format, None, target, version)
+    return source if isinstance(place, str) else place.told(source)
 
 
 def _no_source(file: str) -> SourceError:

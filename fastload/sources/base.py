@@ -120,17 +120,34 @@ class Source(Protocol):
         """For messages: its path, or its file and key."""
 
 
+class Parts(NamedTuple):
+    """What samples take of cells: arrays [P]."""
+
+    owner: Longs  # which of the samples
+    cell: Longs
+    size: Longs  # bytes
+
+
+class StoreOrder(NamedTuple):
+    """Samples in the order in which they lie in a store."""
+
+    first: Longs  # int64 [groups + 1]: the first sample of each group of cells, and all
+    samples: Callable[[Longs], Longs]  # from places in that order to numbers of samples
+
+
 class Remote(Protocol):
     """Samples that lie in a store, and have to be brought before they are read."""
 
     @property
     def access(self) -> "Access": ...
     def cells(self, samples: Longs) -> Longs:
-        """Their numbers in the store's order, in which they are cut."""
+        """The cells that they lie in, in any order."""
 
-    @property
-    def samples(self) -> Callable[[Longs], Longs] | None:
-        """The other way round; None where not each cell is one of its samples."""
+    def parts(self, samples: Longs) -> Parts:
+        """The same cells, sample by sample."""
+
+    def order(self) -> StoreOrder | None:
+        """None of samples that are some of what lies there."""
 
 
 def remote(source: Source) -> Remote | None:

@@ -43,6 +43,29 @@ def extras_field(pa: ModuleType) -> Any:
     return pa.field(COLUMN, pa.list_(pa.field("item", item, nullable=False)), nullable=False)
 
 
+class Places(NamedTuple):
+    """Where the files of all samples lie, those of a sample after each other: arrays [F]."""
+
+    first: Longs  # [N + 1]: where each sample's begin among them, and F
+    offset: Longs  # bytes
+    size: Longs  # bytes
+    checksum: NDArray[np.uint64]
+
+    def hull(self, begin: Longs, end: Longs) -> tuple[Longs, Longs]:
+        """int64 [N] each: what bytes from `begin` to `end` become with each sample's files."""
+        owner = np.repeat(np.arange(len(begin)), np.diff(self.first))
+        begin, end = begin.copy(), end.copy()
+        np.minimum.at(begin, owner, self.offset)
+        np.maximum.at(end, owner, self.offset + self.size)
+        return begin, end
+
+    def of(self, samples: Longs) -> Longs:
+        """Numbers of these samples' files, sample by sample."""
+        begin, count = self.first[samples], np.diff(self.first)[samples]
+        before = np.cumsum(count) - count
+        return np.repeat(begin - before, count) + np.arange(int(count.sum()))
+
+
 class Extras:
     """The column, batch by batch."""
 
@@ -88,10 +111,12 @@ class Extras:
         offset, size = np.zeros(len(counts), np.int64), np.full(len(counts), -1, np.int64)
         checksum = np.zeros(len(counts), np.uint64)
         offset[row], size[row] = self._numbers("offset")[mine], self._numbers("size")[mine]
-        checksum[row] = np.concatenate(
-            [batch.column(COLUMN).flatten().field("checksum").to_numpy() for batch in self.batches]
-        )[mine]
+        checksum[row] = self._checksums()[mine]
         return offset, size, checksum
+
+    def places(self) -> Places:
+        first = np.concatenate([[0], np.cumsum(self._counts())]).astype(np.int64)
+        return Places(first, self._numbers("offset"), self._numbers("size"), self._checksums())
 
     def sizes(self) -> Longs:
         """int64 [N]: bytes of each sample's files."""
@@ -118,3 +143,8 @@ class Extras:
         return np.concatenate(
             [batch.column(COLUMN).flatten().field(name).to_numpy() for batch in self.batches]
         ).astype(np.int64)
+
+    def _checksums(self) -> NDArray[np.uint64]:
+        return np.concatenate(
+            [batch.column(COLUMN).flatten().field("checksum").to_numpy() for batch in self.batches]
+        )

@@ -15,7 +15,7 @@ from fastload import _native
 from fastload.errors import SHOWN, SampleError, SourceError, sample_error
 from fastload.files.names import is_pickled, shown, whole_problem
 from fastload.sources import columns, field_types
-from fastload.sources.base import Source
+from fastload.sources.base import Source, reading
 from fastload.sources.columns import Numbers
 from fastload.sources.field_types import Type
 from fastload.sources.span_index import Spans
@@ -220,7 +220,8 @@ def of_suffix(name: str) -> str:
 
 def values(source: Source, field: Field, samples: Longs, wanted: Type | None = None) -> Any:
     """A field's values: list [N], or of numbers a tensor [N, …]. Raises SampleError."""
-    data = _read(source, field, samples)
+    with reading(source, samples):
+        data = _read(source, field, samples)
     ways, way_of = field.every_way(), field.way_of(samples)
     if len(ways) == 1 and (whole := field_types.at_once(ways[0].kind, wanted, data)) is not None:
         return _tensor(whole)

@@ -14,7 +14,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain
 from typing import IO, TypeAlias
 
-from fastload.errors import SourceError, listed
+from fastload.errors import SourceError, StoreError, listed
+from fastload.files import arrivals
 from fastload.files.opening import no_wait
 from fastload.sources import span_index
 from fastload.sources.span_index import Keeping, Part, Spans, Stamp
@@ -26,6 +27,7 @@ AFTER, EVERY = 2.0, 0.25  # s until a line is shown; s between two changes
 KEEP = 10.0  # s of reading, after which it is kept
 SHARE = 20  # … and as many times as long as keeping takes
 AHEAD = 32  # files that are read, or begun, before they are asked for
+BROUGHT = 4  # files that come from a store at once, so that one is looked at while others come
 TOGETHER = 256  # files whose facts one thread asks for
 
 
@@ -46,6 +48,8 @@ def parts(
     some may be there twice; nothing: that of `files`. anew: those that are read whatever is known.
     """
     known, order = span_index.recall(index), list(paths or files)
+    if order and arrivals.of(order[0]) is not None:
+        threads = max(threads, BROUGHT)
     many = min(threads, len(order)) > 1  # starting a thread takes longer than reading a small file
     pool = ThreadPoolExecutor(threads, "fastload-look") if many else None
     try:
@@ -72,10 +76,10 @@ def parts(
 def part(path: str, read: Read, asked: str = "") -> Part:
     """What is in one file. Raises SourceError."""
     try:
-        with open(path, "rb", opener=no_wait) as file:
-            before = Stamp.of(os.fstat(file.fileno()))
+        with arrivals.present(path), open(path, "rb", opener=no_wait) as file:
+            before = _stamp(path, os.fstat(file.fileno()))
             found = read(path, file, before.size)
-            after = Stamp.of(os.fstat(file.fileno()))
+            after = _stamp(path, os.fstat(file.fileno()))
     except OSError as error:
         raise _unreadable(path, error) from error
     if after != before:
@@ -86,9 +90,15 @@ def part(path: str, read: Read, asked: str = "") -> Part:
     return found._replace(asked=asked, stamp=before)
 
 
+def _stamp(path: str, facts: os.stat_result) -> Stamp:
+    if arrivals.of(path) is not None:  # another object in a store has another path
+        return Stamp(facts.st_size, 0, 0)
+    return Stamp.of(facts)
+
+
 def _stamp_of(path: str) -> Stamp | SourceError:
     try:
-        return Stamp.of(os.stat(path))
+        return _stamp(path, os.stat(path))
     except OSError as error:
         return _unreadable(path, error)
 
@@ -181,6 +191,8 @@ class _Look:
     def _one(self, path: str) -> Part | SourceError:
         try:
             return part(path, self.read, self.files[path])
+        except StoreError:  # the other files lie there too
+            raise
         except SourceError as error:
             return error
 
@@ -197,7 +209,8 @@ class _Look:
         if waited >= self._shown_at + EVERY:
             self._shown_at = waited
             left = waited / number * (len(self.files) - number)
+            where = arrivals.shown(self.where)
             self.line.show(
-                f"first look at {self.where}: {number:,} of {len(self.files):,} files, "
+                f"first look at {where}: {number:,} of {len(self.files):,} files, "
                 f"{left:,.0f} s left"
             )

@@ -7,18 +7,29 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from fastload import _native
 from fastload.errors import SourceError
 from fastload.sources import seek_known
-from fastload.sources.base import Location, SeekFile, open_files
+from fastload.sources.base import Location, Remote, SeekFile, open_files
 from fastload.sources.columns import Numbers
 from fastload.sources.fields import Field
 from fastload.sources.span_index import OFFSET, SIZE, Spans
 from fastload.spec import Longs
+
+
+class Store(Protocol):
+    """Where the files of a data set in a store come from. Picklable."""
+
+    def samples(self, source: "SpanSource") -> Remote:
+        """How its samples come."""
+
+    def shown(self, path: str) -> str:
+        """What messages call a file."""
+
 
 REMEDY = "save it with save_to_disk, and take what load_from_disk gives"
 
@@ -38,16 +49,36 @@ class SpanSource:
     classes: tuple[str, ...]
     fields: tuple[Field, ...] = field(default=(), kw_only=True)  # what lies beside the images
     spans: Spans | None = field(default=None, kw_only=True)  # the index that has the columns
+    store: Store | None = field(default=None, kw_only=True)  # None: the files lie there
+    _opened: dict[object, _native.Files] = field(default_factory=dict, repr=False, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.file)
 
     def __getstate__(self) -> dict[str, object]:
-        return {name: value for name, value in self.__dict__.items() if name != "files"}
+        own = {name: value for name, value in self.__dict__.items() if name != "remote"}
+        return own | {"_opened": {}}
+
+    @property
+    def files(self) -> _native.Files:
+        # Those of a store are other ones once its entry in the cache is another
+        which = self.remote.access.generation if self.remote else None
+        if (found := self._opened.get(which)) is None:
+            found = self._open()
+            self._opened.clear()
+            self._opened[which] = found
+        return found
+
+    def _open(self) -> _native.Files:
+        return open_files(self.paths)
 
     @cached_property
-    def files(self) -> _native.Files:
-        return open_files(self.paths)
+    def remote(self) -> Remote | None:
+        return None if self.store is None else self.store.samples(self)
+
+    def path(self, file: int) -> str:
+        """What messages call a file."""
+        return self.store.shown(self.paths[file]) if self.store else self.paths[file]
 
     @cached_property
     def seek(self) -> SeekFile | None:

@@ -13,6 +13,7 @@ from typing import IO, Any
 import numpy as np
 
 from fastload.errors import SourceError
+from fastload.files import arrivals
 from fastload.sources import (
     first_look,
     parquet_columns,
@@ -63,10 +64,12 @@ def load(where: str, fields: tuple[str, str] | None = None) -> PackedSource:
 
 def _check_first(source: PackedSource, chosen: Chosen) -> None:
     """Raises SourceError."""
-    where = f"{source.paths[int(source.file[0])]}: column {chosen.image}"
-    size, spans = min(LONGEST, int(source.size[0])), source.spans
+    path = source.paths[int(source.file[0])]
+    where, spans = f"{path}: column {chosen.image}", source.spans
+    size = min(LONGEST, int(source.size[0]))
     try:
-        head = source.files.read(int(source.file[0]), int(source.offset[0]), size)
+        with arrivals.present(path):
+            head = source.files.read(int(source.file[0]), int(source.offset[0]), size)
     except OSError as error:
         if spans is not None and spans.kept and spans.where in str(error):
             raise spans.damaged(0, "it changed while it was read") from error

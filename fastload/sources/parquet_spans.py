@@ -10,7 +10,7 @@ the others' are here. So nothing of an image is in memory, and its offset is its
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 
@@ -32,8 +32,7 @@ ROWS = 1 << 31  # of a file, whose numbers have so many bits
 class PackedSource(SpanSource):
     """Samples of which some are packed."""
 
-    @cached_property
-    def files(self) -> _native.Files:
+    def _open(self) -> _native.Files:
         assert self.spans is not None
         few = len(self.paths) <= FEW
         packed = [(0, index_of(self.spans))] if has_packed(self.spans) else []

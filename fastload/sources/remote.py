@@ -3,6 +3,7 @@ through the cache.
 """
 
 import os
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,13 +19,16 @@ from fastload.remote.cache import Cache
 from fastload.remote.stores import Store
 from fastload.remote.urls import Url, parse
 from fastload.sources import arrow, shard_index, shard_rows, shard_versions, sums
+from fastload.sources.base import Parts, StoreOrder
 from fastload.sources.remote_cells import cells_of
+from fastload.sources.shard_fields import Beside
 from fastload.sources.shard_index import INDEX, SUM
 from fastload.sources.shard_versions import HISTORY, Version
 from fastload.sources.shards import ShardSource
 from fastload.spec import Longs
 from fastload.system import limits
 
+CUT = 2  # with what lies beside the images in their cells
 PIECE = 8 << 20  # bytes of the index in one request
 AT_ONCE = 8  # such requests
 OPENING = 30.0  # s until a store that does not answer is an error; later ones may take longer
@@ -44,7 +48,8 @@ class RemoteShards(ShardSource):
     _opened: dict[str, Any] = field(default_factory=dict, repr=False, kw_only=True)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return reopen, (self.url.raw, self.remote.access.settings, self.rows.index_checksum)
+        names = [field.name for field in self.fields]
+        return reopen, (self.url.raw, self.remote.access.settings, self.rows.index_checksum, names)
 
     @property
     def files(self) -> _native.Files:
@@ -84,7 +89,14 @@ class RemoteSamples:
     def cells(self, samples: Longs) -> Longs:
         return samples if self._cell_of is None else self._cell_of[samples]
 
-    def samples(self, cells: Longs) -> Longs:
+    def parts(self, samples: Longs) -> Parts:
+        cells = self.cells(samples)
+        return Parts(np.arange(len(samples)), cells, self.access.cell_bytes[cells])
+
+    def order(self) -> StoreOrder:
+        return StoreOrder(self.access.layout.group_first, self._samples)
+
+    def _samples(self, cells: Longs) -> Longs:
         return cells if self._cell_of is None else self._row_of[cells]
 
     @cached_property
@@ -122,6 +134,12 @@ def load(text: str, settings: Settings, version: int | None = None) -> RemoteSha
     raise shard_versions.lacking(url.shown, version, len(said))
 
 
+def with_fields(source: RemoteShards, names: Sequence[str]) -> RemoteShards:
+    """The same data set, with these of the files beside its images. Raises SourceError."""
+    beside = Beside(source.where, source.rows, source.index, source.name)
+    return replace(source, fields=tuple(map(beside.field, names)))
+
+
 def versions_behind(source: RemoteShards) -> tuple[Version, ...]:
     """All up to this one. Raises SourceError."""
     index, count = source.rows.index_checksum, len(source)
@@ -152,7 +170,7 @@ def _made(
     return RemoteShards(url.shown, rows, index, url=url, remote=RemoteSamples(access, cell_of))
 
 
-def reopen(text: str, settings: Settings, checksum: int) -> RemoteShards:
+def reopen(text: str, settings: Settings, checksum: int, names: Sequence[str] = ()) -> RemoteShards:
     """`load` in another process, of the same version; raises SourceError if the data set was
     replaced meanwhile.
     """
@@ -165,7 +183,7 @@ def reopen(text: str, settings: Settings, checksum: int) -> RemoteShards:
             f"{parse(text).shown}: was replaced while in use (index {got:016x}, want "
             f"{checksum:016x}); open it again"
         )
-    return source
+    return with_fields(source, names)
 
 
 def _older(url: Url, settings: Settings, store: Store, checksum: int) -> RemoteShards | None:
@@ -195,8 +213,8 @@ def _listed(store: Store) -> tuple[Version, ...]:
 
 
 def _digest(url: Url, checksum: int) -> str:
-    """The entry's name: another index is another entry."""
-    return f"{url.digest}-{checksum:016x}"
+    """The entry's name: another index is another entry, and so are cells that are cut otherwise."""
+    return f"{url.digest}-{checksum:016x}-{CUT}"
 
 
 def _checked_sums(store: Store, name: str = SUM) -> tuple[bytes, sums.Sums] | None:

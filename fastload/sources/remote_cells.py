@@ -1,6 +1,9 @@
-"""In which cells of the cache the samples and the seek indexes of a data set in a store lie."""
+"""In which cells of the cache the samples and the seek indexes of a data set in a store lie. What
+lies beside a sample's image is in its cell.
+"""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fastload.errors import SourceError
 from fastload.remote import layout as layouts
@@ -13,9 +16,12 @@ def cells_of(index: Index) -> tuple[Layout, Longs | None]:
     """The cells of an index: one per sample, then the stretches of sidecars that groups need."""
     columns = {name: index.columns[name].all() for name in ("shard", "offset", "size", "checksum")}
     shard, begins = columns["shard"].astype(np.int64), columns["offset"]
+    ends, beside = begins + columns["size"], index.extras.places() if index.extras else None
+    if beside is not None:
+        begins, ends = beside.hull(begins, ends)
     order = np.lexsort((begins, shard))
     plain = bool((np.diff(order) == 1).all())
-    shard, begins, ends = shard[order], begins[order], (begins + columns["size"])[order]
+    shard, begins, ends = shard[order], begins[order], ends[order]
     same = np.diff(shard) == 0
     if (begins[1:][same] < ends[:-1][same]).any():
         raise SourceError(
@@ -28,26 +34,31 @@ def cells_of(index: Index) -> tuple[Layout, Longs | None]:
     # The last cell of a shard reaches to the shard's end
     ends[file_first[1:] - 1] = sizes[shard[file_first[1:] - 1]]
     groups = layouts.grouped(ends, file_first)
-    beside = -1
+    seals = -1
     if index.sidecars:
-        beside, extra = len(ends), _sidecar_ends(index, order, groups, file_first, sizes[count:])
+        seals, extra = len(ends), _sidecar_ends(index, order, groups, file_first, sizes[count:])
         ends = np.concatenate([ends, extra])
-        first = beside + np.searchsorted(groups[:-1], file_first)
+        first = seals + np.searchsorted(groups[:-1], file_first)
         file_first = np.concatenate([file_first, first[1:]])
     names = tuple(file.name for file in (*index.shards, *index.sidecars))
 
     def checks(first: int, last: int) -> list[Check]:
         if first >= len(order):
-            return _seals(index, order[groups[first - beside] : groups[last - beside]])
+            return _seals(index, order[groups[first - seals] : groups[last - seals]])
         rows = order[first:last]
-        offset, size, xxh3 = (columns[name][rows] for name in ("offset", "size", "checksum"))
-        ends = offset + size
-        return [
-            Check(*each) for each in zip(offset.tolist(), ends.tolist(), xxh3.tolist(), strict=True)
-        ]
+        found = _checks(columns["offset"][rows], columns["size"][rows], columns["checksum"][rows])
+        if beside is not None:
+            files = beside.of(rows)
+            found += _checks(beside.offset[files], beside.size[files], beside.checksum[files])
+        return found
 
-    layout = Layout(names, sizes, ends, file_first, groups, beside, checks)
+    layout = Layout(names, sizes, ends, file_first, groups, seals, checks)
     return layout, None if plain else _inverse(order)
+
+
+def _checks(offset: Longs, size: Longs, xxh3: NDArray[np.uint64]) -> list[Check]:
+    spans = zip(offset.tolist(), (offset + size).tolist(), xxh3.tolist(), strict=True)
+    return [Check(*each) for each in spans]
 
 
 def _seals(index: Index, rows: Longs) -> list[Check]:

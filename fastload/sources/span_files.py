@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastload.errors import SHOWN, SourceError
+from fastload.files import arrivals
 from fastload.files.opening import no_wait
 from fastload.sources.columns import bounds
 from fastload.sources.labels import nameless
@@ -37,7 +38,7 @@ def opened(path: str, read: Callable[[int], Found], remedy: str = READABLE) -> F
 def readable(path: str, remedy: str = READABLE) -> Iterator[IO[bytes]]:
     """The open file. Raises SourceError."""
     try:
-        with open(path, "rb", opener=no_wait) as file:
+        with arrivals.present(path), open(path, "rb", opener=no_wait) as file:
             yield file
     except OSError as error:
         raise SourceError(

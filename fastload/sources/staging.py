@@ -1,27 +1,20 @@
-"""Data sets of other formats behind a URL: their objects are brought into the cache whole, and then
-read as any on the local disk.
+"""Data sets of other formats behind a URL. Where the cache may hold all their objects, these are
+brought whole, and then read as any files on the local disk. Others come in parts, if their format
+allows that (afar.py).
 """
-
-import functools
-import hashlib
 
 import numpy as np
 
-from fastload.errors import CacheError, SourceError, StoreError
-from fastload.files.names import NameRefusedError, shown
-from fastload.files.names import problem as name_problem
+from fastload.errors import CacheError, SourceError
 from fastload.remote.access import Access, Settings
 from fastload.remote.entry import ABSENT
-from fastload.remote.layout import Layout, whole_objects
-from fastload.remote.objects import Object
-from fastload.remote.stores import Store
-from fastload.remote.urls import Url, is_url, local, parse
-from fastload.sources import remote, shards
-from fastload.sources.shard_index import INDEX, SUM
-from fastload.sources.shards import TEMPORARY, ShardSource
+from fastload.remote.urls import is_url, local, parse
+from fastload.sources import afar, remote, shards
+from fastload.sources.afar import Objects
+from fastload.sources.shards import ShardSource
+from fastload.sources.store_objects import Behind, behind
 
 TRIES = 3  # of a shard that came with another checksum
-MOST_OBJECTS = 2_000_000  # of a listing; more of them want shards
 
 
 def at_hand(path: str) -> str:
@@ -41,12 +34,29 @@ def local_only(path: str) -> str:
     return path
 
 
-def staged(text: str, settings: Settings) -> str:
+def staged(text: str, settings: Settings, lying: Behind | None = None) -> str:
     """The path of a local copy of what lies behind a URL; it stays until the process ends.
 
-    Raises SourceError.
+    lying: what that is, where it is known already. Raises SourceError.
     """
-    return _copy(text, _Same(settings))[1]
+    key = (text, _Same(settings))
+    if key not in _copies:
+        _copies[key] = _copy(text, settings, lying)
+    return _copies[key][1]
+
+
+def place(text: str, settings: Settings, format: str | None) -> str | Objects:
+    """The same; or what comes in parts, where the cache cannot hold all of it and its format allows
+    that.
+
+    format: what the user says it is. Raises SourceError.
+    """
+    if (text, _Same(settings)) in _copies:
+        return staged(text, settings)
+    lying = behind(parse(text), settings)
+    if lying.bytes > settings.cache_bytes and (parts := afar.in_parts(lying, format)):
+        return parts
+    return staged(text, settings, lying)
 
 
 def brought(source: remote.RemoteShards) -> ShardSource:
@@ -67,28 +77,30 @@ class _Same:
         return isinstance(other, _Same) and other.settings == self.settings
 
 
-@functools.cache
-def _copy(text: str, same: _Same) -> tuple[Access, str]:
-    """What keeps the copy, and its path."""
-    settings, url, name = same.settings, parse(text), ""
-    if found := remote.load(text, settings):
+# By what the user gave: what keeps the copy, and its path
+_copies: dict[tuple[str, _Same], tuple[Access, str]] = {}
+
+
+def _copy(text: str, settings: Settings, lying: Behind | None) -> tuple[Access, str]:
+    url, found = parse(text), None
+    if lying is None and (found := remote.load(text, settings)):
         access = found.remote.access
         total = access.layout.bytes
     else:
-        store, objects, name = _found(url, settings)
-        total = sum(each.size for each in objects)
+        lying = lying or behind(url, settings)
+        total = lying.bytes
     if total > settings.cache_bytes:
         raise CacheError(
             f"{url.shown}: has {total} bytes, and the cache may take {settings.cache_bytes}; "
             "give a larger cache_bytes, or convert it to fastload's shards, which come in parts"
         )
-    if not found:
-        access = Access(url, settings, _layout(objects), {}, _digest(url, objects), store)
+    if lying:
+        access = lying.access()
     access.hold_groups(range(access.layout.groups))  # for ever: it is read as local files
     _bring(access)
     if found:
         _prove(found)
-    return access, f"{access.folder}/{name}" if name else access.folder
+    return access, lying.path(access.folder) if lying else access.folder
 
 
 def _bring(access: Access) -> None:
@@ -111,42 +123,3 @@ def _prove(source: remote.RemoteShards) -> None:
             first, last = layout.file_first[number : number + 2].tolist()
             access.entry.mark(first, last, ABSENT)
         _bring(access)  # what still differs is damaged in the store: verify names it
-
-
-def _found(url: Url, settings: Settings) -> tuple[Store, list[Object], str]:
-    """The store, its objects, and of a single file its name."""
-    rest = (settings.options, settings.deadline, settings.max_bandwidth)
-    if "." in url.name:
-        store = Store(url.folder, *rest)
-        try:
-            first = store.get(url.name, (0, 1))
-        except StoreError as error:
-            if not error.missing:
-                raise
-        else:
-            return store, [Object(url.name, first.size, first.etag)], url.name
-    store = Store(url, *rest)
-    objects = sorted(each for each in store.list(most=MOST_OBJECTS) if not each.key.endswith("/"))
-    if not objects:
-        raise StoreError(f"{url.shown}: holds no objects; check the URL")
-    if any(each.key == TEMPORARY + INDEX for each in objects):
-        raise SourceError(
-            f"{url.shown}: shards without {SUM}, so a conversion did not finish; run fastload "
-            "convert again"
-        )
-    for each in objects:
-        if wrong := name_problem(each.key):
-            raise NameRefusedError(f"{url.shown}: key {shown(each.key)} {wrong}; rename it")
-    return store, objects, ""
-
-
-def _layout(objects: list[Object]) -> Layout:
-    names = tuple(each.key for each in objects)
-    return whole_objects(names, np.array([each.size for each in objects], np.int64))
-
-
-def _digest(url: Url, objects: list[Object]) -> str:
-    """The entry's name: other objects, or changed ones, are another entry."""
-    lines = "\n".join(f"{each.key}\0{each.size}\0{each.etag}" for each in objects)
-    listed = hashlib.sha256(lines.encode("utf-8", "surrogateescape")).hexdigest()[:16]
-    return f"{url.digest}-{listed}"

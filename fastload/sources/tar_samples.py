@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from fastload.errors import SourceError
+from fastload.files import arrivals
 from fastload.files.names import CONTROL
 from fastload.files.patterns import is_pattern
 from fastload.sources import labels as labelling
@@ -130,7 +131,7 @@ def classes_beside(where: str) -> list[str] | None:
     if not os.path.isfile(path):
         return None
     try:
-        with open(path, "rb") as file:
+        with arrivals.present(path), open(path, "rb") as file:
             names = json.loads(file.read(LARGEST_LABEL << 4))
     except (OSError, ValueError, RecursionError) as error:
         raise SourceError(f"{path}: cannot be read ({error}); correct or remove it") from error

@@ -35,8 +35,7 @@ class TarSource(SpanSource):
 
     def name(self, sample: int) -> str:
         assert self.spans is not None
-        archive = int(self.file[sample])
-        return f"{self.paths[archive]}:{self.spans.name(sample)}"
+        return f"{self.path(int(self.file[sample]))}:{self.spans.name(sample)}"
 
 
 def load(where: str) -> TarSource:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fastload import _native
 from fastload.sources import columns, fields
-from fastload.sources.base import Location, Remote, Seek, Source, raw_pixels, remote
+from fastload.sources.base import Location, Parts, Remote, Seek, Source, raw_pixels, remote
 from fastload.sources.columns import Numbers
 from fastload.sources.fields import Field
 from fastload.spec import Longs, Pixels
@@ -84,7 +84,6 @@ class _SomeOf:
 
     base: Remote
     indices: Longs
-    samples: None = None
 
     @property
     def access(self) -> "Access":
@@ -92,6 +91,12 @@ class _SomeOf:
 
     def cells(self, samples: Longs) -> Longs:
         return self.base.cells(self.indices[samples])
+
+    def parts(self, samples: Longs) -> Parts:
+        return self.base.parts(self.indices[samples])
+
+    def order(self) -> None:
+        return None
 
 
 @dataclass(frozen=True)

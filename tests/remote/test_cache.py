@@ -18,7 +18,7 @@ from fastload.remote import entry as entries
 from fastload.remote.access import Access, Settings
 from fastload.remote.cache import Cache
 from fastload.remote.entry import CELLS, HEADER, THERE, UNPROVED
-from fastload.remote.layout import whole_objects
+from fastload.remote.layout import of_objects
 from fastload.remote.locks import Locks
 from fastload.remote.spare import Spare
 from fastload.remote.stores import Store
@@ -31,7 +31,7 @@ from tests.remote.conftest import IMAGES, OPS, batches
 
 @pytest.fixture
 def layout():
-    return whole_objects(("a", "b/c"), np.array([100_000, 5]))
+    return of_objects(("a", "b/c"), np.array([100_000, 5]))
 
 
 @pytest.fixture

@@ -211,10 +211,6 @@ def test_what_cannot_be_named_or_masked(tmp_path, path):
     )
     assert "names more than 1000000 files" in refused(f"{tmp_path}/{{0..9999999999}}.tar")
     assert "names more than 1000000 files" in refused(f"{tmp_path}/{{0..1999}}-{{0..1999}}.tar")
-    for where in ("s3://bucket/x-{0..3}.tar", "https://host/x-{0..3}.tar"):
-        text = refused(where)
-        assert text.startswith(f"{where}: braces name files on the local disk only")
-        assert "run fastload convert" in text
     with pytest.raises(PipelineError, match="masks: are read from folders of images"):
         fastload.open(path, masks=str(tmp_path))
 

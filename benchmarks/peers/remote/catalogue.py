@@ -2,7 +2,7 @@
 
 from benchmarks.peers.catalogue import Peer
 
-WARM = ("local", "tenth", "streaming_tenth")  # whose first epoch is dropped
+WARM = ("local", "tenth", "tars", "streaming_tenth")  # whose first epoch is dropped
 LINK = "link"  # what all are compared with, where it is the limit
 PART = 400  # images of who asks for each by itself
 LOADERS = (
@@ -11,6 +11,8 @@ LOADERS = (
     Peer("local", "fastload, local disk", "remote.fastloads", "the same shards, page cache warm"),
     Peer("first", "fastload, first epoch", "remote.fastloads", "an empty cache that holds all"),
     Peer("tenth", "fastload, cache of 10 %", "remote.fastloads", "from the second epoch on"),
+    Peer("tars", "fastload, plain tars, cache of 10 %", "remote.fastloads",
+    "the same tars without their index, after the first look; from the second epoch on"),
     Peer("streaming", "MosaicML Streaming", "remote.streaming",
     "S3, MDS of 64 MiB, py1e, an empty cache that holds all", reads="mds",
          packages=("mosaicml-streaming==0.13.0",)),

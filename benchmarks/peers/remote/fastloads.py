@@ -44,8 +44,9 @@ def _opened(spec: dict[str, Any], cache: str) -> Any:
     ops += [T.RandAugment()] * spec["augment"] + [T.ToImage()]
     if spec["peer"] == "local":
         return fastload.open(spec["local"], ops)
-    limit = spec["bytes"] // 10 if spec["peer"] == "tenth" else ALL
-    return fastload.open(f"{spec['url']}/shards", ops, cache=cache, cache_bytes=limit)
+    limit = spec["bytes"] // 10 if spec["peer"] in ("tenth", "tars") else ALL
+    tars = f"/{{{','.join(spec['shards'])}}}" if spec["peer"] == "tars" else ""
+    return fastload.open(f"{spec['url']}/shards{tars}", ops, cache=cache, cache_bytes=limit)
 
 
 def _link(spec: dict[str, Any]) -> Iterator[Any]:
