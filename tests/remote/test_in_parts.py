@@ -91,6 +91,18 @@ def test_an_object_is_looked_at_once(stored, opened, tmp_path):
     assert again.folder == first.folder
 
 
+def test_another_machine_may_have_a_copy_of_what_was_found(stored, opened, tmp_path, monkeypatch):
+    url = stored(span_helpers.lay(tmp_path / "local", "tars", span_helpers.images()))
+    want = batches(opened(url), shuffle=False)
+    shutil.rmtree(tmp_path / "disk")
+    spans = tmp_path / "user" / "fastload" / "spans"
+    shutil.copytree(spans, tmp_path / "other" / "fastload" / "spans")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "other"))
+    again = opened(url)
+    assert far(again).access.store.traffic.bytes < PIECE
+    assert batches(again, shuffle=False) == want
+
+
 def test_a_changed_object_is_another_data_set(bucket, prefix, stored, opened, tmp_path):
     images = span_helpers.images()
     where = span_helpers.lay(tmp_path / "local", "tars", images)
