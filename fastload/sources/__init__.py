@@ -2,6 +2,8 @@
 
 import os
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from fastload.errors import SourceError, mistyped
@@ -149,11 +151,12 @@ def load(
 
 
 def _loaded(name: str, where: str, fields: tuple[str, str] | None, target: Sequence[str]) -> Source:
-    opener = SOURCES.function(name, "load")
-    source: Source = opener(where, fields) if SOURCES[name].fields else opener(where)
+    opener, module = SOURCES.function(name, "load"), SOURCES.import_module(name)
+    with _together(module, where, target):
+        source: Source = opener(where, fields) if SOURCES[name].fields else opener(where)
     if not target:
         return source
-    adds = getattr(SOURCES.import_module(name), "with_fields", None)
+    adds = getattr(module, "with_fields", None)
     if adds is None:
         raise SourceError(
             f"{where}: of {SOURCES[name].summary or name} nothing but labels is read (target is "
@@ -161,3 +164,15 @@ def _loaded(name: str, where: str, fields: tuple[str, str] | None, target: Seque
         )
     found: Source = adds(source, target)
     return found
+
+
+def _together(
+    module: ModuleType, where: str, target: Sequence[str]
+) -> AbstractContextManager[None]:
+    """While a format is opened: where that reads whole objects, it does so for the target, too."""
+    looks = getattr(module, "looks", None)
+    if not target or looks is None:
+        return nullcontext()
+    from fastload.sources import first_look  # others need none of it
+
+    return first_look.together(looks(where, target))

@@ -11,8 +11,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import chain
-from typing import IO, TypeAlias
+from typing import IO, NamedTuple, TypeAlias
 
 from fastload.errors import SourceError, StoreError, listed
 from fastload.files import arrivals
@@ -23,12 +25,41 @@ from fastload.system import terminal
 
 # What is in an open file, which has a path and so many bytes. Raises SourceError and OSError
 Read: TypeAlias = Callable[[str, IO[bytes], int], Part]
+PartOrError: TypeAlias = Part | SourceError
 AFTER, EVERY = 2.0, 0.25  # s until a line is shown; s between two changes
 KEEP = 10.0  # s of reading, after which it is kept
 SHARE = 20  # … and as many times as long as keeping takes
 AHEAD = 32  # files that are read, or begun, before they are asked for
 BROUGHT = 4  # files that come from a store at once, so that one is looked at while others come
 TOGETHER = 256  # files whose facts one thread asks for
+
+
+class Look(NamedTuple):
+    """What is read of each file.
+
+    Args:
+        kept: span_index.path_of it.
+        asked: How it is read, in any words.
+    """
+
+    kept: str
+    asked: str
+    read: Read
+
+
+_others: ContextVar[Sequence[Look]] = ContextVar("fastload_first_look", default=())
+
+
+@contextmanager
+def together(looks: Sequence[Look]) -> Iterator[None]:
+    """What `parts` reads meanwhile and comes from a store is read for these, too, while it is
+    there: who asks for them next reads nothing.
+    """
+    before = _others.set(looks)
+    try:
+        yield
+    finally:
+        _others.reset(before)
 
 
 def parts(
@@ -48,8 +79,8 @@ def parts(
     some may be there twice; nothing: that of `files`. anew: those that are read whatever is known.
     """
     known, order = span_index.recall(index), list(paths or files)
-    if order and arrivals.of(order[0]) is not None:
-        threads = max(threads, BROUGHT)
+    afar = bool(order) and arrivals.of(order[0]) is not None
+    threads = max(threads, BROUGHT) if afar else threads
     many = min(threads, len(order)) > 1  # starting a thread takes longer than reading a small file
     pool = ThreadPoolExecutor(threads, "fastload-look") if many else None
     try:
@@ -64,10 +95,12 @@ def parts(
                 return known.settled()
         some = [number for number in fitting if number is not None]
         look = _Look(where, Keeping(index, known, some), files, read)
+        look.others = [(one, Keeping(one.kept)) for one in _others.get() if afar]
         try:
             return look.over(order, stamps, fitting, pool)
         finally:
-            look.keeping.close()
+            for keeping in look.every():
+                keeping.close()
     finally:
         if pool is not None:
             pool.shutdown(cancel_futures=True)
@@ -132,11 +165,21 @@ def _fitting(
     return numbers
 
 
+def _tried(path: str, read: Read, asked: str) -> PartOrError:
+    try:
+        return part(path, read, asked)
+    except StoreError:  # the other files lie there too
+        raise
+    except SourceError as error:
+        return error
+
+
 class _Look:
     """Over all files of a data set."""
 
     def __init__(self, where: str, keeping: Keeping, files: Mapping[str, str], read: Read) -> None:
         self.where, self.keeping, self.files, self.read = where, keeping, files, read
+        self.others: list[tuple[Look, Keeping]] = []
         self.line, self._shown_at = terminal.Line(AFTER), 0.0
         self._kept_at, self._patience = time.monotonic(), KEEP
 
@@ -159,28 +202,37 @@ class _Look:
         try:
             for number, (path, now, part) in enumerate(every):
                 if part is None:
-                    each = next(found) if isinstance(now, Stamp) else now
-                    if isinstance(each, Part):
-                        self.keeping.add(number, os.path.abspath(path), each)
-                    else:
-                        problems += str(each).split("\n")
+                    read: list[PartOrError]
+                    read = next(found) if isinstance(now, Stamp) else [now]
+                    problems += self._add(number, os.path.abspath(path), read)
                 self._now_and_then(number + 1)
         finally:  # also of a look that was interrupted
             self.line.clear()
-            if not self.keeping.whole:
-                self.keeping.keep()
+            for keeping in self.every():
+                if not keeping.whole:
+                    keeping.keep()
         if problems:
             raise SourceError(listed(problems))
         return self.keeping.spans().settled()
 
+    def every(self) -> list[Keeping]:
+        return [self.keeping, *(keeping for _, keeping in self.others)]
+
+    def _add(self, number: int, path: str, read: list[PartOrError]) -> list[str]:
+        """What was read of a file; what is wrong with it. Of `others`, those say so who ask."""
+        for keeping, one in zip(self.every(), read, strict=False):
+            if isinstance(one, Part):
+                keeping.add(number, path, one)
+        return [] if isinstance(read[0], Part) else str(read[0]).split("\n")
+
     def _read_ahead(
         self, paths: list[str], pool: ThreadPoolExecutor | None
-    ) -> Iterator[Part | SourceError]:
+    ) -> Iterator[list[PartOrError]]:
         """In their order; a few are read before they are asked for."""
         if pool is None:
             yield from map(self._one, paths)
             return
-        under_way = deque[Future[Part | SourceError]]()
+        under_way = deque[Future[list[PartOrError]]]()
         for path in paths:
             under_way.append(pool.submit(self._one, path))
             if len(under_way) > AHEAD:
@@ -188,13 +240,12 @@ class _Look:
         while under_way:
             yield under_way.popleft().result()
 
-    def _one(self, path: str) -> Part | SourceError:
-        try:
-            return part(path, self.read, self.files[path])
-        except StoreError:  # the other files lie there too
-            raise
-        except SourceError as error:
-            return error
+    def _one(self, path: str) -> list[PartOrError]:
+        """The part, and those of `others` where there is one."""
+        with arrivals.present(path):
+            found = _tried(path, self.read, self.files[path])
+            others = self.others if isinstance(found, Part) else []
+            return [found, *(_tried(path, one.read, one.asked) for one, _ in others)]
 
     def _now_and_then(self, number: int) -> None:
         """So many files are done: that is kept, and shown on a terminal."""

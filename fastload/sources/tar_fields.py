@@ -14,6 +14,7 @@ from fastload.errors import SourceError
 from fastload.files.formats import WEBDATASET
 from fastload.sources import fields, first_look, span_index
 from fastload.sources.fields import Field
+from fastload.sources.first_look import Look
 from fastload.sources.mapped import SpanSource
 from fastload.sources.span_index import Part
 from fastload.sources.tar_members import Span, Walk
@@ -33,11 +34,23 @@ def with_fields(source: SpanSource, names: Sequence[str]) -> SpanSource:
     return replace(source, fields=tuple(_field(source, name) for name in names))
 
 
+def looks(where: str, names: Sequence[str]) -> list[Look]:
+    """What is looked for besides the images."""
+    return [
+        Look(
+            span_index.path_of(WEBDATASET, where, "beside", name.lower()),
+            "",
+            partial(_part, name.lower()),
+        )
+        for name in names
+    ]
+
+
 def _field(source: SpanSource, name: str) -> Field:
     """Raises SourceError."""
-    index = span_index.path_of(WEBDATASET, source.where, "beside", name.lower())
-    asked, read = dict.fromkeys(source.paths, ""), partial(_part, name.lower())
-    found = first_look.parts(source.where, index, asked, read, paths=source.paths)
+    (look,) = looks(source.where, [name])
+    asked = dict.fromkeys(source.paths, look.asked)
+    found = first_look.parts(source.where, look.kept, asked, look.read, paths=source.paths)
     lacking = int(found.lacking().sum())
     if not np.array_equal(found.tables.rows, source.counts()) or lacking == len(found):
         raise fields.lacking(source.where, name, [text for text in found.texts if text])

@@ -26,7 +26,7 @@ from fastload.sources.tar_samples import classes_beside
 
 COMPRESSED = (".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst", ".tar.lz4")
 
-with_fields = tar_fields.with_fields  # fastload.sources asks for it
+with_fields, looks = tar_fields.with_fields, tar_fields.looks  # fastload.sources asks for them
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,7 @@ import numpy as np
 from fastload.errors import SourceError
 from fastload.sources import field_types, fields, first_look, span_files, span_index, tf_records
 from fastload.sources.fields import Field
+from fastload.sources.first_look import Look
 from fastload.sources.mapped import SpanSource
 from fastload.sources.span_index import Part
 from fastload.sources.tf_example import (
@@ -46,13 +47,24 @@ def with_fields(source: SpanSource, names: Sequence[str]) -> SpanSource:
     return replace(source, fields=tuple(_field(source, name) for name in names))
 
 
+def looks(where: str, names: Sequence[str]) -> list[Look]:
+    """What is looked for besides the images."""
+    return [
+        Look(
+            span_index.path_of("tfrecord", where, "beside", name),
+            repr(name),
+            partial(part_of, name.encode("utf-8", "surrogateescape")),
+        )
+        for name in names
+    ]
+
+
 def _field(source: SpanSource, name: str) -> Field:
     """Raises SourceError."""
-    index = span_index.path_of("tfrecord", source.where, "beside", name)
-    asked = dict.fromkeys(source.paths, repr(name))
-    read = partial(part_of, name.encode("utf-8", "surrogateescape"))
+    (look,) = looks(source.where, [name])
+    asked = dict.fromkeys(source.paths, look.asked)
     found = first_look.parts(
-        source.where, index, asked, read, span_files.READERS, paths=source.paths
+        source.where, look.kept, asked, look.read, span_files.READERS, paths=source.paths
     )
     if not np.array_equal(found.tables.rows, source.counts()):
         raise SourceError(f"{source.where}: changed since it was read; open it again")

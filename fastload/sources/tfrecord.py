@@ -37,7 +37,7 @@ LABELS = ("image/class/label", "label", "class", "target", "cls")
 LABELLED = re.compile(rb"label|class|cls|target")  # in the name of a feature: it may be a label
 ASK = "name the features with images and labels: fields=(IMAGE, LABEL)"
 
-with_fields = tf_fields.with_fields  # fastload.sources asks for it
+with_fields, looks = tf_fields.with_fields, tf_fields.looks  # fastload.sources asks for them
 
 
 class Names(NamedTuple):

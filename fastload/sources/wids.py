@@ -22,7 +22,7 @@ OUT = "leads out of the index's folder"
 REMEDY = "make the index anew with widsindex"
 WHAT = 'want an index of wids: {"wids_version": 1, "shardlist": [...]}'
 
-with_fields = tar_fields.with_fields  # fastload.sources asks for it
+with_fields, looks = tar_fields.with_fields, tar_fields.looks  # fastload.sources asks for them
 
 
 class Listed(NamedTuple):

@@ -148,19 +148,39 @@ def test_what_lies_beside_the_images(form, stored, opened, tmp_path):
     assert texts == [target[names[0]] for _, target in (local[n] for n in range(len(local)))]
 
 
-def test_captions_of_tars(stored, opened, tmp_path):
-    images = span_helpers.images()
+def _captioned(root):
     members = [
         member
-        for n, image in enumerate(images)
+        for n, image in enumerate(span_helpers.images())
         for member in ((f"{n:03}.jpg", image), (f"{n:03}.txt", f"no. {n}".encode()))
     ]
-    (tmp_path / "local").mkdir()
-    put(tmp_path / "local" / "0.tar", members[:20], tarfile.GNU_FORMAT)
-    put(tmp_path / "local" / "1.tar", members[20:], tarfile.GNU_FORMAT)
-    data = opened(stored(tmp_path / "local"), target="txt")
+    (root / "local").mkdir()
+    put(root / "local" / "0.tar", members[:20], tarfile.GNU_FORMAT)
+    put(root / "local" / "1.tar", members[20:], tarfile.GNU_FORMAT)
+    return root / "local"
+
+
+def test_captions_of_tars(stored, opened, tmp_path):
+    data = opened(stored(_captioned(tmp_path)), target="txt")
     texts = [text for _, some in DataLoader(data, 6, shuffle=True, seed=1) for text in some]
-    assert sorted(texts) == sorted(f"no. {n}" for n in range(len(images)))
+    assert sorted(texts) == sorted(f"no. {n}" for n in range(span_helpers.COUNT))
+
+
+@pytest.mark.parametrize("form", ["tars", "tfrecord"])
+def test_one_look_finds_the_captions_too(form, stored, opened, tmp_path):
+    if form == "tars":
+        where, name = _captioned(tmp_path), "txt"
+    else:
+        where, name = beside_files.tfrecord(tmp_path / "local"), "image/caption"
+    url = stored(where)
+    small = {"cache_bytes": 4 * PIECE}
+    access = far(opened(url, target=name, **small)).access
+    assert access.layout.bytes <= access.store.traffic.bytes < 1.5 * access.layout.bytes
+    again = far(opened(url, target=name, **small)).access.store.traffic.bytes
+    # A first record says which features there are
+    assert again <= (0 if form == "tars" else max(access.layout.sizes))
+    with pytest.raises(SourceError, match="has no 'other' beside its images"):
+        opened(url, target="other", **small)
 
 
 def test_ranks_and_batch_sizes_share_an_order(stored, opened, tmp_path):
