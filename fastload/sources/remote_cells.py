@@ -2,23 +2,26 @@
 lies beside a sample's image is in its cell.
 """
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 
 from fastload.errors import SourceError
 from fastload.remote import layout as layouts
 from fastload.remote.layout import SEALED, Check, Layout
+from fastload.sources.extras import Places
 from fastload.sources.shard_index import Index
 from fastload.spec import Longs
 
 
 def cells_of(index: Index) -> tuple[Layout, Longs | None]:
     """The cells of an index: one per sample, then the stretches of sidecars that groups need."""
-    columns = {name: index.columns[name].all() for name in ("shard", "offset", "size", "checksum")}
-    shard, begins = columns["shard"].astype(np.int64), columns["offset"]
-    ends, beside = begins + columns["size"], index.extras.places() if index.extras else None
-    if beside is not None:
-        begins, ends = beside.hull(begins, ends)
+    shard, begins, size = (index.columns[name].all() for name in ("shard", "offset", "size"))
+    shard, ends = shard.astype(np.int64), begins + size
+    if index.extras is not None:
+        begins, ends = index.extras.places().hull(begins, ends)
     order = np.lexsort((begins, shard))
     plain = bool((np.diff(order) == 1).all())
     shard, begins, ends = shard[order], begins[order], ends[order]
@@ -42,18 +45,38 @@ def cells_of(index: Index) -> tuple[Layout, Longs | None]:
         file_first = np.concatenate([file_first, first[1:]])
     names = tuple(file.name for file in (*index.shards, *index.sidecars))
 
-    def checks(first: int, last: int) -> list[Check]:
-        if first >= len(order):
-            return _seals(index, order[groups[first - seals] : groups[last - seals]])
-        rows = order[first:last]
-        found = _checks(columns["offset"][rows], columns["size"][rows], columns["checksum"][rows])
-        if beside is not None:
+    checks = _Checksums(index, order, groups, seals).inside
+    layout = Layout(names, sizes, ends, file_first, groups, seals, checks)
+    return layout, None if plain else _inverse(order)
+
+
+@dataclass(frozen=True, eq=False)
+class _Checksums:
+    """Those that an index knows. order: its rows, as their cells are numbered."""
+
+    index: Index
+    order: Longs
+    groups: Longs
+    seals: int
+
+    def inside(self, first: int, last: int) -> list[Check]:
+        """Of cells first to before last."""
+        if first >= len(self.order):
+            rows = self.order[self.groups[first - self.seals] : self.groups[last - self.seals]]
+            return _seals(self.index, rows)
+        rows = self.order[first:last]
+        offset, size, checksum = (
+            self.index.columns[name][rows] for name in ("offset", "size", "checksum")
+        )
+        found = _checks(offset, size, checksum)
+        if (beside := self._beside) is not None:
             files = beside.of(rows)
             found += _checks(beside.offset[files], beside.size[files], beside.checksum[files])
         return found
 
-    layout = Layout(names, sizes, ends, file_first, groups, seals, checks)
-    return layout, None if plain else _inverse(order)
+    @cached_property
+    def _beside(self) -> Places | None:
+        return self.index.extras.places() if self.index.extras else None
 
 
 def _checks(offset: Longs, size: Longs, xxh3: NDArray[np.uint64]) -> list[Check]:
