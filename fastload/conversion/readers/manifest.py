@@ -75,11 +75,14 @@ def looks_like_one(name: str) -> bool:
 
 def open_reader(where: str, paths: Sequence[str], choice: Choice) -> FilesReader:
     """The images that the list `where` names. Raises SourceError with every problem."""
-    return load(where, choice.root, labelled=choice.labelled)
+    return load(where, choice.root, labelled=choice.labelled, optional=choice.optional)
 
 
-def load(where: str, root: str | None = None, *, labelled: bool = True) -> FilesReader:
-    """The images that a list names, below `root` (None: the list's own folder).
+def load(
+    where: str, root: str | None = None, *, labelled: bool = True, optional: bool = False
+) -> FilesReader:
+    """The images that a list names, below `root` (None: the list's own folder). optional: a list
+    without a column of labels will do.
 
     Raises SourceError with every problem.
     """
@@ -94,6 +97,7 @@ def load(where: str, root: str | None = None, *, labelled: bool = True) -> Files
         name: next((known for known in names if known in rows[0]), None)
         for name, names in COLUMNS.items()
     }
+    labelled = labelled and not (optional and column["label"] is None)
     has = f"has {', '.join(map(str, rows[0]))}, want one of"
     if column["path"] is None:
         raise SourceError(f"{where}: no column with paths ({has} {', '.join(PATHS)}); name it so")

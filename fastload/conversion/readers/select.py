@@ -75,6 +75,13 @@ def labelled(reader: Reader, labels: Longs, classes: tuple[str, ...]) -> Selecte
     )
 
 
+def unlabelled(reader: Reader) -> Reader:
+    """All samples without their labels."""
+    if reader.classes == (labelling.NO_CLASS,):
+        return reader
+    return labelled(reader, *labelling.none(len(reader)))
+
+
 def subset(reader: Reader, text: str, seed: int) -> Selected:
     """A number of samples ("1000") or a share of them ("10%", "0.1"), drawn by `seed`, in the
     source's order. Raises UsageError.

@@ -45,6 +45,11 @@ def labels_of(
     return number(where, list(map(str, labels)), names)
 
 
+def lack(values: Sequence[object]) -> bool:
+    """Whether no row has a label."""
+    return all(map(_is_missing, values))
+
+
 def _is_missing(label: object) -> bool:
     return label is None or label == -1 or (isinstance(label, float) and math.isnan(label))
 

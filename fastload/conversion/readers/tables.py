@@ -175,11 +175,11 @@ def open_reader(where: str, paths: Sequence[str], choice: Choice) -> TableReader
     parts = _parts([table.rows for table in tables])
     if not parts:
         raise SourceError(f"{where}: holds no rows; give other files")
-    if choice.labelled and chosen.label is None:
+    if choice.labelled and chosen.label is None and not choice.optional:
         want = f"want one of {', '.join(LABELS)}, or a ClassLabel"
         raise SourceError(f"{where}: no column with labels ({want}); add it, or pass --labels none")
     try:
-        return _listing(where, paths, tables, parts, chosen, labelled=choice.labelled)
+        return _listing(where, paths, tables, parts, chosen, choice)
     except PARSE_ERRORS as error:
         if isinstance(error, SourceError):
             raise
@@ -206,8 +206,7 @@ def _listing(
     tables: Sequence[TableFile],
     parts: Sequence[Part],
     columns: Columns,
-    *,
-    labelled: bool,
+    choice: Choice,
 ) -> TableReader:
     def whole(name: str) -> Longs:
         return np.concatenate([_known_sizes(tables[part.file], part, name) for part in parts])
@@ -227,8 +226,10 @@ def _listing(
         return [value for part in parts for value in tables[part.file].values(part.group, name)]
 
     labels, classes = labelling.none(len(sizes))
-    if labelled and columns.label is not None:
-        labels, classes = table_values.labels_of(where, values(columns.label), columns.names)
+    if choice.labelled and columns.label is not None:
+        found = values(columns.label)
+        if not (choice.optional and table_values.lack(found)):
+            labels, classes = table_values.labels_of(where, found, columns.names)
     keys = table_values.keys_of(columns.key, values, labels)
     stamp = stamp_of(
         [

@@ -78,9 +78,10 @@ def open_reader(where: str, paths: Sequence[str], choice: Choice) -> ZipReader:
             f"{where}: no images (got {len(infos)} other files); give another archive"
         )
     paths = [readable(info.filename) for info in images]
+    lacking = choice.optional and not any("/" in path for path in paths)
     labels, classes, below = (
         labelling.of_folders(where, paths)
-        if choice.labelled
+        if choice.labelled and not lacking
         else (*labelling.none(len(paths)), paths)
     )
     sizes = np.array([info.file_size for info in images], np.int64)
