@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fastload.conversion import editing, job
+from fastload.conversion import editing, filtering, job, subsets
 from fastload.conversion.readers import from_iterable, open_reader
 from fastload.errors import ConversionError, UsageError
 from fastload.sources import open_source
@@ -115,3 +115,29 @@ def test_images_that_png_cannot_hold_are_made_smaller(mode):
     made = Image.open(io.BytesIO(editing.edit(out.getvalue(), editing.Edits(max_side=30))))
     assert (made.format, made.size) == ("PNG", (30, 20))
     assert made.mode == ("I;16" if mode == "I;16" else "RGB")
+
+
+def test_another_edit_is_not_another_pillow(tools, small, tmp_path):
+    tools.convert(small, tmp_path / "out", workers=1)
+    with pytest.raises(ConversionError) as raised:
+        tools.convert(small, tmp_path / "out", resume=True, edits=editing.Edits(quality=50))
+    assert str(raised.value) == (
+        f"{tmp_path}/out: was made with another edits; give the same again, or --overwrite to "
+        "replace it"
+    )
+
+
+def test_shares_that_are_no_numbers(tools, small, tmp_path):
+    tools.convert(small, tmp_path / "out")
+    index = subsets.open_index(str(tmp_path / "out"))
+    with pytest.raises(UsageError, match=r"split: shares 0\.5, nan \(want some above 0"):
+        subsets.drawn(index, [0.5, float("nan")], 0)
+
+
+def test_conditions_do_not_count_beyond_64_bits(tools, small, tmp_path):
+    """A size of many digits would be less than 0."""
+    tools.convert(small, tmp_path / "out")
+    condition = " * ".join(["size"] * 7) + " < 0"
+    with pytest.raises(UsageError, match=r"cannot be computed \(overflow\); compare numbers"):
+        filtering.run(str(tmp_path / "out"), str(tmp_path / "some"), condition)
+    assert not (tmp_path / "some").exists()
