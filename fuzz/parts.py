@@ -136,9 +136,11 @@ def run_tars(folder: Path, data: bytes) -> bool:
         if outside(span.name):
             raise AssertionError(f"{span.name!r} leads out")
     if found is not None:
-        name = draw.of(("txt", "json"))
+        name, folders = draw.of(("txt", "json")), found.said == tar_parts.FOLDERS
         kind = fields.of_suffix(name)
-        _beside(folder, data, name, kind, lambda: tar_fields.beside(name, path, walk))
+        _beside(
+            folder, data, name, kind, lambda: tar_fields.beside(name, path, walk, folders=folders)
+        )
     return found is not None
 
 

@@ -22,6 +22,7 @@ PNG_MAGIC = b"\x89PNG\r\n\x1a\n"
 # As Pillow numbers them; everything else becomes 4:2:0
 SUBSAMPLING = {"jpeg 4:4:4": 0, "jpeg 4:2:2": 1}
 LOSSY = ("JPEG", "WEBP")
+PNG_MODES = ("1", "L", "LA", "P", "RGB", "RGBA", "I", "I;16", "I;16B")  # that Pillow writes
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,7 @@ def _encode(data: bytes, facts: samples.Facts, edits: Edits, *, turn: bool) -> b
     try:
         with Image.open(io.BytesIO(data)) as opened:
             kind = opened.format or "PNG"
+            kind = "JPEG" if kind == "MPO" else kind  # with further pictures behind the image
             image = ImageOps.exif_transpose(opened) if turn else opened
             if edits.max_side is not None and max(image.size) > edits.max_side:
                 image = _smaller(image, edits.max_side)
@@ -113,6 +115,11 @@ def _save(image: Image.Image, kind: str, format: str, edits: Edits, info: dict[A
         how["quality"] = edits.quality or QUALITY
     if kind == "JPEG" and image.mode == "RGB":
         how["subsampling"] = SUBSAMPLING.get(format, 2)
+    if kind == "PNG" and image.mode not in PNG_MODES:
+        image, info = (
+            image.convert("RGB"),
+            {},
+        )  # as a loader sees it; the profile is of other colours
     if info.get("icc_profile"):
         how["icc_profile"] = info["icc_profile"]
     if (exif := image.getexif()) and not edits.strip_metadata:

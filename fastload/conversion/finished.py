@@ -12,6 +12,7 @@ import stat
 from typing import Protocol
 
 from fastload import _native
+from fastload.conversion.journal import different
 from fastload.conversion.readers.base import stamp_of
 from fastload.errors import ConversionError, StoreError
 from fastload.files import cache
@@ -81,7 +82,7 @@ def found(place: Place, job: Json, *, overwrite: bool) -> Json | None:
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return None
     job = json.loads(json.dumps(job))  # as it is after it was written
-    other = sorted(name for name in {*job, *known} if job.get(name) != known.get(name))
+    other = different(job, known)
     if other and not overwrite:
         raise ConversionError(
             f"{place.shown}: was made with another {', '.join(other)}; give the same again, or "

@@ -4,10 +4,11 @@ folder for each kind.
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from fastload import _native
-from fastload.conversion.keys import tidy_key
+from fastload.conversion.keys import Unique, tidy_key
 from fastload.conversion.options import Options
 from fastload.conversion.parts import Item, Written
 from fastload.conversion.readers.base import Reader
@@ -15,6 +16,7 @@ from fastload.conversion.staged_writer import NewFiles, StagedWriter
 from fastload.conversion.writers import Catalog
 from fastload.errors import ConversionError
 from fastload.files.names import CONTROL, LONGEST_PART, Inner, readable
+from fastload.sources.labels import NUMBER
 
 OTHERS = "image_files"  # of files that are called image, which are not the images
 IMAGES = "images"  # the folder of the images, where there are other files
@@ -73,18 +75,11 @@ def names(classes: Sequence[str], catalog: Catalog) -> list[str]:
     Two that would be one get _2, _3, …
     """
     prefixes = [f"{tidy_key(f'{readable(name)}/x')[:-2]}/" for name in catalog.classes]
-    chosen, taken = list[str](), set[str]()
+    chosen, unique = list[str](), Unique()
     for key, label in zip(catalog.keys, catalog.labels.tolist(), strict=True):
         inner = key.removeprefix(prefixes[label]).split("/")
-        name = wanted = "/".join(
-            [classes[label], *(shorter(part) for part in inner if part not in ("", ".", ".."))]
-        )
-        number = 1
-        while name in taken:
-            number += 1
-            name = f"{wanted}_{number}"
-        taken.add(name)
-        chosen.append(name)
+        wanted = [shorter(part) for part in inner if part not in ("", ".", "..")]
+        chosen.append(unique("/".join([classes[label], *wanted])))
     return chosen
 
 
@@ -99,19 +94,21 @@ def shorter(part: str, room: int = ROOM) -> str:
 
 
 def folders(where: str, classes: Sequence[str]) -> list[str]:
-    """A folder name for each class; numbers get zeros in front, so that they sort as numbers.
+    """A folder name for each class; numbers get zeros in front where only that sorts them.
 
     Raises ConversionError.
     """
-    width = max(map(len, classes), default=0) if all(name.isdigit() for name in classes) else 0
-    names = [REFUSED.sub("_", name).zfill(width) for name in classes]
+    names = [REFUSED.sub("_", name) for name in classes]
+    if names != sorted(names) and all(map(NUMBER.fullmatch, names)):
+        padded = [name.zfill(max(map(len, names))) for name in names]
+        names = padded if padded == sorted(padded) else names
     wrong = [name for name in names if name in ("", ".", "..") or len(name.encode()) > LONGEST_PART]
     if wrong:
         raise ConversionError(
             f"{where}: class {wrong[0]!r} cannot be a folder; give other names with --labels"
         )
     if len(set(names)) < len(names):
-        double = next(name for position, name in enumerate(names) if name in names[:position])
+        double = Counter(names).most_common(1)[0][0]
         raise ConversionError(
             f"{where}: two classes would be folder {double!r}; give other names with --labels"
         )

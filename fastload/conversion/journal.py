@@ -44,9 +44,7 @@ class Journal:
         job = {"version": VERSION, **job}
         said, end = read(entry) if resume else ([], 0)
         if said:
-            if other := sorted(
-                name for name in {*job, *said[0]} if job.get(name) != said[0].get(name)
-            ):
+            if other := different(job, said[0]):
                 what = f"was begun with another {', '.join(other)}"
                 raise ConversionError(
                     f"{entry.folder.path}: {what}; give the same again, or leave --resume out to "
@@ -78,6 +76,12 @@ class Journal:
         view = memoryview(content)
         while view:
             view = view[os.write(self.file, view) :]
+
+
+def different(one: Record, other: Record) -> list[str]:
+    """Names of what two jobs do otherwise. Pillow counts for its version, not for what it does."""
+    names = sorted(name for name in {*one, *other} if one.get(name) != other.get(name))
+    return [name for name in names if name != "Pillow" or "edits" not in names]
 
 
 def read(entry: DirEntry) -> tuple[list[Record], int]:

@@ -15,17 +15,28 @@ def unique_keys(names: Iterable[str]) -> list[str]:
     """One key per file name (relative to the root): the second `a` becomes `a_2`, in the order of
     the names.
     """
-    keys: list[str] = []
-    taken: set[str] = set()
-    for name in names:
-        key = wanted = tidy_key(name)
-        number = 1
-        while key in taken:
+    unique = Unique()
+    return [unique(tidy_key(name)) for name in names]
+
+
+class Unique:
+    """Gives names, each once: the second `a` is `a_2`. However many are equal, each takes a few
+    steps.
+    """
+
+    def __init__(self) -> None:
+        self.given = dict[str, int]()  # names, and the last number that was behind each
+
+    def __call__(self, wanted: str) -> str:
+        """This name, or the first one behind it that nobody has."""
+        name, number = wanted, self.given.get(wanted, 0)
+        while name in self.given:
             number += 1
-            key = f"{wanted}_{number}"
-        taken.add(key)
-        keys.append(key)
-    return keys
+            name = f"{wanted}_{number}"
+        self.given[name] = 1
+        if name != wanted:
+            self.given[wanted] = number
+        return name
 
 
 def tidy_key(name: str) -> str:

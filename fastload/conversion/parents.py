@@ -21,7 +21,7 @@ def make_folders(where: str, created: list[str]) -> None:
         return
     if os.path.lexists(where):
         raise ConversionError(f"{where}: is a file, want a folder; give another path")
-    parent = os.path.dirname(where)
+    parent = os.path.dirname(where.rstrip("/"))
     if parent:
         make_folders(parent, created)
     os.mkdir(where)

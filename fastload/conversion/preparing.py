@@ -1,6 +1,8 @@
 """What a conversion will read and write, and which job it is: known before a byte is written."""
 
 import os
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -12,8 +14,8 @@ from fastload.conversion.parts_writer import Job, Origin
 from fastload.conversion.readers import ANYTHING, Choice, Reader
 from fastload.conversion.readers.base import samples_stamp
 from fastload.conversion.readers.spans import spooled
-from fastload.errors import ConversionError
-from fastload.files.names import check_keys
+from fastload.errors import ConversionError, UsageError
+from fastload.files.names import check_keys, readable
 from fastload.remote import urls
 from fastload.sources.arrow import import_arrow
 from fastload.spec import Json
@@ -40,6 +42,7 @@ def prepare_reader(reader: Reader, where: str, options: Options) -> Job:
     if not len(reader):
         raise ConversionError(f"{shown}: the source holds no samples; give some")
     check_keys(reader.where, reader.keys)
+    _check_classes(shown, reader.classes)
     if options.shuffle is not None and reader.in_order:
         reader = spooled(reader)
     if options.extras == "keep":
@@ -60,8 +63,21 @@ def prepare_reader(reader: Reader, where: str, options: Options) -> Job:
     return Job(shown, reader, parts, options, writer)
 
 
+def _check_classes(where: str, classes: Sequence[str]) -> None:
+    """Raise ConversionError where two become one: bytes that are no UTF-8 are not kept."""
+    names = Counter(map(readable, set(classes)))
+    if len(names) < len(set(classes)):
+        raise ConversionError(
+            f"{where}: two classes would be called {names.most_common(1)[0][0]!r}; give other "
+            "names with --labels"
+        )
+
+
 def refuse_nesting(source: str, where: str) -> None:
     """A target inside the source would become one of its classes."""
+    for name, path in (("SRC", source), ("DST", where)):
+        if not path:
+            raise UsageError(f"convert: {name} is empty (got '', want a path); give one")
     where, source = urls.local(where), urls.local(source)
     if urls.is_url(where) or urls.is_url(source):
         where, source = urls.public(where), urls.public(source)

@@ -93,7 +93,7 @@ def drawn(
     """The rows cut into parts of these shares, drawn by `seed`, each in order; by_class: each class
     alike. Raises UsageError.
     """
-    if not shares or min(shares) <= 0 or sum(shares) > 1 + 1e-9:
+    if not shares or not min(shares) > 0 or not sum(shares) <= 1 + 1e-9:  # NaN is neither
         raise UsageError(
             f"split: shares {', '.join(f'{share:g}' for share in shares)} (want some above 0, 1 in "
             "all at most); correct them"

@@ -1,6 +1,7 @@
 """Plain WebDataset tars for other programs, in a folder that appears at once."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 
@@ -16,6 +17,7 @@ from fastload.conversion.shards_writer import (
     write_shard,
 )  # fmt: skip
 from fastload.conversion.writers import Catalog, Committed, Samples, Wanted
+from fastload.errors import ConversionError
 from fastload.files.names import readable
 from fastload.sources.shard_index import BAD, SHARD_NAME
 
@@ -23,6 +25,12 @@ CLASSES = "classes.json"  # beside the shards, whose labels are numbers
 
 
 def open_writer(where: str, reader: Reader, options: Options) -> "WebDatasetWriter":
+    """Raises ConversionError for classes of one name, which the list of classes cannot have."""
+    (name, count), *_ = Counter(reader.classes).most_common(1)
+    if count > 1:
+        raise ConversionError(
+            f"{where}: {count} classes are called {name!r}; give other names with --labels"
+        )
     return WebDatasetWriter(where)
 
 

@@ -23,7 +23,10 @@ COMPARE = {
     ast.Gt: "greater", ast.GtE: "greater_equal",
 }  # fmt: skip
 MEMBER = (ast.In, ast.NotIn)  # codespell:ignore notin
-ARITHMETIC = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide"}
+ARITHMETIC = {
+    ast.Add: "add_checked", ast.Sub: "subtract_checked", ast.Mult: "multiply_checked",
+    ast.Div: "divide",
+}  # fmt: skip
 FUNCTIONS = {"startswith": "starts_with", "endswith": "ends_with", "contains": "match_substring"}
 HAS = f"have {', '.join((*NUMBERS, *TEXTS))}"
 
@@ -57,17 +60,17 @@ class _Evaluator:
             )
         try:
             truth = self._truth(ast.parse(self.condition.strip(), mode="eval").body)
+        except self.pa.ArrowException as error:
+            raise UsageError(
+                f"where: {self.condition!r} cannot be computed ({' '.join(str(error).split())}); "
+                "compare numbers with numbers"
+            ) from error
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             if isinstance(error, UsageError):
                 raise
             raise UsageError(
                 f"where: {self.condition!r} is no condition ({error}); write it like: width >= 224 "
                 "and label in (1, 2)"
-            ) from error
-        except self.pa.ArrowException as error:
-            raise UsageError(
-                f"where: {self.condition!r} cannot be computed ({' '.join(str(error).split())}); "
-                "compare numbers with numbers"
             ) from error
         return truth.combine_chunks() if hasattr(truth, "combine_chunks") else truth
 
@@ -136,7 +139,7 @@ class _Evaluator:
         if isinstance(node, ast.Constant):
             return self._constant(node, node)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            return self.pc.negate(self._number(node.operand))
+            return self.pc.negate_checked(self._number(node.operand))
         if isinstance(node, ast.BinOp) and type(node.op) in ARITHMETIC:
             one, other = self._number(node.left), self._number(node.right)
             if isinstance(node.op, ast.Div):

@@ -94,7 +94,8 @@ def _classes(path: str) -> tuple[list[str], tuple[str, ...]]:
     try:
         with open(path, "rb") as file:
             for number, line in enumerate(limits.lines(file, limits.NAMES), start=1):
-                code, comma, name = line.decode().strip().partition(",")
+                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+                code, comma, name = text.strip().partition(",")
                 if not code:
                     continue
                 if not comma or code in codes:

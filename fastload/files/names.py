@@ -152,6 +152,13 @@ def readable(name: str) -> str:
     return SURROGATE.sub("\ufffd", name)
 
 
+def is_apple_double(name: str) -> bool:
+    """Whether it is what macOS puts into archives beside a file: its attributes, no data."""
+    return name.removeprefix("./").startswith("__MACOSX/") or os.path.basename(name).startswith(
+        "._"
+    )
+
+
 def is_pickled(name: str) -> bool:
     return name.lower().endswith(PICKLED)
 

@@ -1,7 +1,7 @@
 """A folder of classes, each a folder of images, in torchvision ImageFolder's order."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -84,9 +84,28 @@ def images(folder: str) -> Iterator[str]:
             "away"
         )
 
-    for parent, _, names in sorted(os.walk(folder, followlinks=True, onerror=refuse)):
+    for parent, names in sorted(_walked(folder, refuse)):
         yield from (
             os.path.join(parent, name)
             for name in sorted(names)
             if name.lower().endswith(EXTENSIONS)
         )
+
+
+def _walked(top: str, refuse: Callable[[OSError], None]) -> Iterator[tuple[str, list[str]]]:
+    """A folder and those below, each with its files; links are followed. Raises SourceError for one
+    that leads back, since it would be gone through again and again.
+    """
+    above = dict[str, frozenset[tuple[int, int]]]()  # device and inode of a folder and those above
+    for parent, folders, names in os.walk(top, followlinks=True, onerror=refuse):
+        try:
+            facts = os.stat(parent)
+        except OSError as error:
+            refuse(error)
+            continue
+        mine, others = (facts.st_dev, facts.st_ino), above.get(os.path.dirname(parent), frozenset())
+        if mine in others:
+            raise SourceError(f"{parent}: leads back to a folder that it lies in; remove the link")
+        if folders:
+            above[parent.rstrip("/")] = others | {mine}
+        yield parent, names

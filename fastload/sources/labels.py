@@ -23,14 +23,7 @@ def numbered(
     names: what class numbers are called, if the source says. Raises SourceError.
     """
     if not all(NUMBER.fullmatch(text) for text in texts):
-        classes = sorted(set(texts)) if names is None else list(names)
-        number_of = {name: number for number, name in enumerate(classes)}
-        if lacking := sorted(set(texts) - set(number_of)):
-            raise SourceError(
-                f"{where}: label {lacking[0]!r} is none of the {len(classes)} classes; correct it "
-                "or the list of classes"
-            )
-        return np.array([number_of[text] for text in texts], np.int64), tuple(classes)
+        return named(where, texts, names)
     labels = np.array([int(text) for text in texts], np.int64)
     most = int(labels.max(initial=0))
     if most >= MOST_CLASSES:
@@ -46,6 +39,20 @@ def numbered(
             "labels or the names"
         )
     return labels, tuple(names)
+
+
+def named(
+    where: str, texts: Sequence[str], names: Sequence[str] | None = None
+) -> tuple[Longs, tuple[str, ...]]:
+    """The same of texts that are the names of classes, whatever they look like."""
+    classes = sorted(set(texts)) if names is None else list(names)
+    number_of = {name: number for number, name in enumerate(classes)}
+    if lacking := sorted(set(texts) - set(number_of)):
+        raise SourceError(
+            f"{where}: label {lacking[0]!r} is none of the {len(classes)} classes; correct it "
+            "or the list of classes"
+        )
+    return np.array([number_of[text] for text in texts], np.int64), tuple(classes)
 
 
 def nameless(low: int, high: int) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ from fastload.sources.parquet_spans import PackedSource, part_of
 from fastload.sources.signatures import LONGEST, check_head
 from fastload.sources.span_index import Part, Spans
 from fastload.sources.table_choice import ASK, has, kind_of
-from fastload.sources.table_columns import holds_bytes
+from fastload.sources.table_columns import check_classes, holds_bytes
 from fastload.sources.table_labels import Labels, classes_of
 from fastload.spec import Longs
 
@@ -138,6 +138,7 @@ def _check_schema(path: str, schema: Any, chosen: Chosen) -> None:
             f"{path}: has no columns {wanted} as other files have them (has "
             f"{has(schema)}); give files of one data set"
         )
+    check_classes(path, schema, chosen.label, chosen.names, "others")
 
 
 def _labels_of(

@@ -1,8 +1,10 @@
 """Which columns of Parquet files hold the images and the labels that are read in place."""
 
+import json
 from collections.abc import Sequence
 from typing import IO, Any, NamedTuple
 
+from fastload import _native
 from fastload.errors import SourceError
 from fastload.sources import parquet_files, parquet_scan, span_files
 from fastload.sources.parquet_spans import first_bytes
@@ -30,7 +32,8 @@ class Chosen(NamedTuple):
 
     @property
     def asked(self) -> str:
-        return repr((self.leaf, self.label, self.kind))
+        names = _native.xxh3(json.dumps(self.names).encode()) if self.names else 0
+        return repr((self.leaf, self.label, self.kind, names))
 
 
 def chosen(where: str, paths: Sequence[str], fields: tuple[str, str] | None) -> Chosen:

@@ -1,10 +1,12 @@
 """Which columns of a table hold images, labels and keys."""
 
 import json
+from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from fastload.errors import SourceError
-from fastload.files.names import unique_suffixes
+from fastload.files.names import shown, unique_suffixes
 from fastload.spec import Json
 
 # What a column without features may be called
@@ -27,10 +29,28 @@ class Columns(NamedTuple):
 
 
 def check_columns(path: str, chosen: Columns, schema: Any, first: str) -> None:
-    if missing := {chosen.image, chosen.label, chosen.key} - {None, *schema.names}:
+    wanted = {chosen.image, chosen.label, chosen.key, *chosen.beside.values()}
+    if missing := wanted - {None, *schema.names}:
         names = ", ".join(sorted(map(str, missing)))
         raise SourceError(
             f"{path}: has no column {names}, which {first} has; give files of one data set"
+        )
+    check_classes(path, schema, chosen.label, chosen.names, first)
+
+
+def check_classes(
+    path: str, schema: Any, label: str | None, names: Sequence[str] | None, first: str
+) -> None:
+    """Raise SourceError for a file that names other classes than the first one does, or in another
+    order: a label would be another class.
+    """
+    found = class_names(features_of(schema), label)
+    if names is not None and found is not None and list(found) != list(names):
+        pairs = enumerate(zip_longest(found, names))
+        number, (got, want) = next((at, pair) for at, pair in pairs if pair[0] != pair[1])
+        raise SourceError(
+            f"{path}: its class {number} is {shown(str(got))}, and in {first} {shown(str(want))}; "
+            "give files of one data set"
         )
 
 
@@ -52,8 +72,9 @@ def columns(path: str, schema: Any) -> Columns:
             "struct with bytes); give another file"
         )
     wanted = (*of_type(features, "ClassLabel"), *LABELS)
-    label = next((name for name in wanted if name in schema.names), None)
-    key = next((name for name in KEYS if name in schema.names), None)
+    plain = [name for name in schema.names if not schema.field(name).type.num_fields]
+    label = next((name for name in wanted if name in plain), None)
+    key = next((name for name in KEYS if name in plain), None)
     nested = [
         name
         for name in (images[0], *typed)

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 from fastload.files import names as outer
 from fastload.files.guarded import Guarded
-from fastload.files.names import is_pickled, readable
+from fastload.files.names import is_apple_double, is_pickled, readable
 from fastload.system import limits
 
 TWICE = "is there twice; make the archive again with one name for each"
@@ -81,9 +81,10 @@ class Walk:
             self.problems.append(f"member {name!r} {text}")
             return
         self.names.add(name)
-        self.spans.append(
-            Span(name.removeprefix("./"), self.number, member.offset_data, member.size)
-        )
+        if not is_apple_double(name):
+            self.spans.append(
+                Span(name.removeprefix("./"), self.number, member.offset_data, member.size)
+            )
 
     def _damaged(self, why: str) -> None:
         """What cannot be gone over to its end has no members."""

@@ -17,7 +17,7 @@ from fastload.sources.tar_members import TWICE, Files, Span
 
 IMAGES = ("jpg", "jpeg", "png", "webp", "bmp", "gif", "tif", "tiff", "ppm", "pgm", "bin")
 # Key and extension: at the first dot of the last part
-SPLIT = re.compile(r"((?:.*/)?[^./]*)\.([^/]+)")
+SPLIT = re.compile(r"((?:.*/)?[^./]*)\.([^/]+)", re.DOTALL)
 # WebDataset takes such members for metadata and passes them over
 SKIPPED = re.compile(r"__[^/]*__/")
 LABELS = ("cls", "json")

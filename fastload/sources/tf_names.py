@@ -80,6 +80,6 @@ def _lines(path: str, file: int) -> list[str]:
     if wrong := limits.too_many(size, limits.NAMES):
         raise SourceError(f"{path}: is too large ({wrong}); {REMEDY}")
     try:
-        return os.pread(file, size, 0).decode().splitlines()
+        return os.pread(file, size, 0).decode("utf-8-sig").splitlines()
     except ValueError as error:
         raise SourceError(f"{path}: is no text in UTF-8; {REMEDY}") from error

@@ -102,8 +102,9 @@ def test_names_of_classes_beside_the_files(tmp_path):
     features = [{"image": image(number), "label": number % 2} for number in range(4)]
     where = tmp_path / "x-train.tfrecord-00000-of-00001"
     write(where, [example(one) for one in features])
-    (tmp_path / "label.labels.txt").write_text("cat\ndog\n")
-    assert fastload.open(tmp_path).classes == ("cat", "dog")
+    for text in (b"cat\ndog\n", b"\xef\xbb\xbfcat\r\ndog\r\n"):
+        (tmp_path / "label.labels.txt").write_bytes(text)
+        assert fastload.open(tmp_path).classes == ("cat", "dog")
     (tmp_path / "label.labels.txt").write_text("cat\n")
     assert refused(tmp_path) == (
         f"{tmp_path}/label.labels.txt: label 1 is above the 1 classes that have names; correct the "

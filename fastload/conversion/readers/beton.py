@@ -24,10 +24,12 @@ class BetonReader(SourceReader):
 def open_reader(where: str, paths: Sequence[str], choice: Choice) -> BetonReader:
     """Raises SourceError, also where the labels are no class numbers."""
     source = beton.load(where)
-    if not source.classes:
+    aside = not choice.labelled or (choice.optional and not source.classes)
+    if not source.classes and not aside:
         low, high = int(source.labels.min()), int(source.labels.max())
         raise SourceError(
             f"{source.where}: field {source.chosen[1]!r} holds no class numbers (got {low} to "
-            f"{high}); give another field"
+            f"{high}); give another field, or pass --labels none"
         )
-    return BetonReader(source, numbered_keys(source), sizes_at_most(source))
+    keys = numbered_keys(source, unlabelled=aside)
+    return BetonReader(source, keys, sizes_at_most(source), unlabelled=aside)

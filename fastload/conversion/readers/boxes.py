@@ -66,11 +66,11 @@ def split(boxes: str) -> tuple[str, list[str]]:
     name, _, rest = boxes.partition(":")
     files = rest.split(",") if rest else []
     if name not in KINDS or len(files) != len(KINDS[name].files) or not all(files):
-        raise mistyped(
-            UsageError(f"boxes: got {boxes!r} (want {', '.join(USUAL)}); write one of these"),
-            name,
-            KINDS,
-        )
+        error = UsageError(f"boxes: got {boxes!r} (want {', '.join(USUAL)}); write one of these")
+        if name in KINDS:  # only its files are missing, or too many
+            error.exit_status = 2
+            raise error
+        raise mistyped(error, name, KINDS)
     return name, files
 
 

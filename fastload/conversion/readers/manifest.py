@@ -9,12 +9,15 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from reprlib import repr as short
+from typing import BinaryIO
 
 import numpy as np
 
 from fastload.conversion.keys import unique_keys
 from fastload.conversion.readers.base import Choice, Extra, Listing, stamp_of
 from fastload.conversion.readers.files import file_sizes, file_times, read_file
+from fastload.conversion.samples import BadSampleError
 from fastload.errors import SourceError, listed
 from fastload.files.names import outside
 from fastload.sources import labels as labelling
@@ -59,7 +62,11 @@ class FilesReader(Listing):
             return ()
         path = self.masks[sample]
         extension = os.path.splitext(path)[1].lower().lstrip(".") or "bin"
-        return (Extra(f"mask.{extension}", read_file(path, int(file_sizes([path])[0]))),)
+        try:
+            data = read_file(path, int(file_sizes([path])[0]))
+        except BadSampleError as error:
+            raise BadSampleError(f"its mask {path} {error}") from error
+        return (Extra(f"mask.{extension}", data),)
 
 
 def looks_like_one(name: str) -> bool:
@@ -68,16 +75,20 @@ def looks_like_one(name: str) -> bool:
 
 def open_reader(where: str, paths: Sequence[str], choice: Choice) -> FilesReader:
     """The images that the list `where` names. Raises SourceError with every problem."""
-    return load(where, choice.root, labelled=choice.labelled)
+    return load(where, choice.root, labelled=choice.labelled, optional=choice.optional)
 
 
-def load(where: str, root: str | None = None, *, labelled: bool = True) -> FilesReader:
-    """The images that a list names, below `root` (None: the list's own folder).
+def load(
+    where: str, root: str | None = None, *, labelled: bool = True, optional: bool = False
+) -> FilesReader:
+    """The images that a list names, below `root` (None: the list's own folder). optional: a list
+    without a column of labels will do.
 
     Raises SourceError with every problem.
     """
     base = root or os.path.dirname(os.path.abspath(where))
-    rows = list(read_rows(where))
+    numbered = list(numbered_rows(where))
+    rows = [row for _, row in numbered]
     if not rows:
         raise SourceError(
             f"{where}: has no rows; give a list with a header and a row for each image"
@@ -86,6 +97,7 @@ def load(where: str, root: str | None = None, *, labelled: bool = True) -> Files
         name: next((known for known in names if known in rows[0]), None)
         for name, names in COLUMNS.items()
     }
+    labelled = labelled and not (optional and column["label"] is None)
     has = f"has {', '.join(map(str, rows[0]))}, want one of"
     if column["path"] is None:
         raise SourceError(f"{where}: no column with paths ({has} {', '.join(PATHS)}); name it so")
@@ -94,7 +106,7 @@ def load(where: str, root: str | None = None, *, labelled: bool = True) -> Files
             f"{where}: no column with labels ({has} {', '.join(LABELS)}); add it, or pass --labels "
             "none"
         )
-    if problems := list(_problems(where, rows, column, labelled=labelled)):
+    if problems := list(_problems(where, numbered, column, labelled=labelled)):
         raise SourceError(listed(problems))
     names = [row[column["path"] or ""] for row in rows]
     seen: set[str] = set()
@@ -113,25 +125,41 @@ def load(where: str, root: str | None = None, *, labelled: bool = True) -> Files
 
 
 def _problems(
-    where: str, rows: Sequence[Json], column: dict[str, str | None], *, labelled: bool
+    where: str,
+    rows: Sequence[tuple[int, Json]],
+    column: dict[str, str | None],
+    *,
+    labelled: bool,
 ) -> Iterator[str]:
     """What is wrong with the rows, each in one line."""
-    for line, row in enumerate(rows, start=2 if where.lower().endswith(".csv") else 1):
+    for line, row in rows:
         for name in (column["path"], column["mask"]):
             if name and (wrong := _wrong(row.get(name))):
                 yield f"{where}, line {line}: {name} {row.get(name)!r} {wrong}"
         text = row.get(column["label"] or "")
-        if labelled and (type(text) not in (str, int) or not str(text).strip()):
+        if labelled and (text is None or not str(text).strip()):
             yield f"{where}, line {line}: has no label; add it, or pass --labels none"
+        elif labelled and type(text) not in (str, int):
+            yield (
+                f"{where}, line {line}: label {short(text)} is no text and no whole number; "
+                "correct it"
+            )
 
 
 def read_rows(where: str) -> Iterator[Json]:
+    """The rows of a list. Raises SourceError."""
+    return (row for _, row in numbered_rows(where))
+
+
+def numbered_rows(where: str) -> Iterator[tuple[int, Json]]:
+    """The same, each with the number of the line that it ends on."""
     try:
         with open(where, "rb") as file:
-            texts = (line.decode() for line in limits.lines(file))
+            texts = _texts(file)
             if where.lower().endswith(DELIMITED):
                 delimiter = "\t" if where.lower().endswith(".tsv") else ","
-                yield from csv.DictReader(texts, strict=True, delimiter=delimiter)
+                rows = csv.DictReader(texts, strict=True, delimiter=delimiter)
+                yield from ((rows.line_num, row) for row in rows)
                 return
             for line, text in enumerate(texts, start=1):
                 row = json.loads(text) if text.strip() else None
@@ -140,7 +168,7 @@ def read_rows(where: str) -> Iterator[Json]:
                         f"{where}, line {line}: is no JSON object; write one per line"
                     )
                 if row is not None:
-                    yield row
+                    yield line, row
     except OSError as error:
         raise SourceError(
             f"{where}: cannot be read ({error.strerror or error}); make it readable"
@@ -152,6 +180,12 @@ def read_rows(where: str) -> Iterator[Json]:
             f"{where}: cannot be read ({' '.join(str(error).split())}); write it as UTF-8 with a "
             "row for each image"
         ) from error
+
+
+def _texts(file: BinaryIO) -> Iterator[str]:
+    """The lines of a file in UTF-8; some programs put a mark before the first one."""
+    for number, line in enumerate(limits.lines(file)):
+        yield line.decode("utf-8" if number else "utf-8-sig")
 
 
 def _wrong(name: object) -> str:

@@ -28,7 +28,9 @@ class Match(NamedTuple):
 def open_reader(path: str, choice: Choice = ANYTHING) -> Reader:
     """What lies at `path`, ready to be converted. Raises SourceError, UsageError."""
     reader = _opened(at_hand(os.fspath(path)), choice)
-    if choice.labels and choice.labelled:
+    if not choice.labelled:
+        reader = select.unlabelled(reader)
+    elif choice.labels:
         reader = select.relabelled(reader, choice.labels)
     if choice.subset:
         reader = select.subset(reader, choice.subset, choice.seed)
@@ -55,7 +57,7 @@ def open_match(match: Match, choice: Choice) -> Reader:
         if name not in READERS.own:
             _check(reader, name)
     else:
-        reader = source_reader(load(name, match.where))
+        reader = source_reader(load(name, match.where), choice)
     if not len(reader):
         raise SourceError(f"{match.where}: holds no samples; give another source")
     return reader

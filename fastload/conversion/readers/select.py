@@ -10,6 +10,7 @@ from fastload import rng
 from fastload.conversion.readers import manifest
 from fastload.conversion.readers.base import Extra, Listing, Reader, stamp_of
 from fastload.errors import SourceError, UsageError
+from fastload.files.names import shown
 from fastload.sources import labels as labelling
 from fastload.spec import Longs
 from fastload.system import limits
@@ -74,6 +75,13 @@ def labelled(reader: Reader, labels: Longs, classes: tuple[str, ...]) -> Selecte
     )
 
 
+def unlabelled(reader: Reader) -> Reader:
+    """All samples without their labels."""
+    if reader.classes == (labelling.NO_CLASS,):
+        return reader
+    return labelled(reader, *labelling.none(len(reader)))
+
+
 def subset(reader: Reader, text: str, seed: int) -> Selected:
     """A number of samples ("1000") or a share of them ("10%", "0.1"), drawn by `seed`, in the
     source's order. Raises UsageError.
@@ -90,7 +98,7 @@ def count_of(text: str, total: int) -> int:
     except ValueError:
         value = -1.0
     share = text.endswith("%") or "." in text
-    if not (0 < value <= 1 if share else value >= 1 and value == int(value)):
+    if not (0 < value <= 1 if share else value >= 1 and value.is_integer()):
         raise UsageError(
             f"subset: {text!r} is no number of samples; write it like 1000, 10% or 0.1"
         )
@@ -122,11 +130,15 @@ def relabelled(reader: Reader, path: str) -> Selected:
         text = next(
             (row[name] for name in manifest.LABELS if row.get(name) not in (None, "")), None
         )
-        if type(key) is not str or text is None:
+        if type(key) is not str or type(text) not in (str, int):
             raise SourceError(
                 f"{path}: a row has no key or no label (has {', '.join(map(str, row))}); write both"
             )
-        known[key] = str(text)
+        if known.setdefault(key, str(text)) != str(text):
+            raise SourceError(
+                f"{path}: key {shown(key)} has two labels (got {shown(known[key])} and "
+                f"{shown(str(text))}); remove one of its rows"
+            )
     lacking = [key for key in reader.keys if key not in known]
     if lacking:
         raise SourceError(
@@ -139,7 +151,7 @@ def relabelled(reader: Reader, path: str) -> Selected:
 def _lines(path: str) -> Sequence[str]:
     try:
         with open(path, "rb") as file:
-            names = limits.small(file, limits.NAMES).decode().splitlines()
+            names = limits.small(file, limits.NAMES).decode("utf-8-sig").splitlines()
     except (OSError, ValueError) as error:
         raise SourceError(
             f"{path}: cannot be read ({error}); give a text file with a class per line"

@@ -8,11 +8,12 @@ from functools import cached_property
 import numpy as np
 from PIL import Image
 
-from fastload.conversion.readers.base import FATAL, LARGEST, Extra, stamp_of
+from fastload.conversion.readers.base import FATAL, LARGEST, Choice, Extra, stamp_of
 from fastload.conversion.readers.files import file_sizes, file_times
 from fastload.conversion.samples import BadSampleError
 from fastload.errors import SourceError
 from fastload.sources import Source, columns, raw_pixels, read
+from fastload.sources import labels as labelling
 from fastload.spec import Longs, Pixels
 
 PNG_MORE = 4096  # bytes that a PNG may be larger than its pixels and 1/64 of them
@@ -60,12 +61,24 @@ class SourceReader(OfSource):
     those at most.
 
     pngs: False where only encoded images are of interest; others are then without a byte.
+    unlabelled: whether labels are left aside.
     """
 
     source: Source
     keys: Sequence[str]
     sizes: Longs
     pngs: bool = True
+    unlabelled: bool = False
+
+    @cached_property
+    def labels(self) -> Longs:
+        if self.unlabelled:
+            return labelling.none(len(self.sizes))[0]
+        return np.asarray(self.source.labels)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        return labelling.none(0)[1] if self.unlabelled else self.source.classes
 
     @cached_property
     def stamp(self) -> int:
@@ -92,25 +105,24 @@ def check_size(size: int) -> None:
         raise BadSampleError(f"is too large (got {size} bytes, want at most {LARGEST}); remove it")
 
 
-def source_reader(source: Source) -> SourceReader:
-    """Raises SourceError where labels are no class numbers."""
-    check_labels(source)
-    return SourceReader(source, numbered_keys(source), sizes_at_most(source))
-
-
-def check_labels(source: Source) -> None:
-    """Raises SourceError."""
+def source_reader(source: Source, choice: Choice) -> SourceReader:
+    """Raises SourceError where labels are no class numbers and are wanted."""
     low, high = columns.extremes(source.labels)
-    if low < 0 or high >= len(source.classes):
+    good = low >= 0 and high < len(source.classes)
+    aside = not choice.labelled or (choice.optional and not good)
+    if not good and not aside:
+        most = len(source.classes) or labelling.MOST_CLASSES
         raise SourceError(
             f"{source.where}: labels are no class numbers (got {low} to {high}, want 0 to "
-            f"{len(source.classes) - 1}); correct the data set"
+            f"{most - 1}); correct the data set, or pass --labels none"
         )
+    keys = numbered_keys(source, unlabelled=aside)
+    return SourceReader(source, keys, sizes_at_most(source), unlabelled=aside)
 
 
-def numbered_keys(source: Source) -> list[str]:
+def numbered_keys(source: Source, *, unlabelled: bool) -> list[str]:
     """LABEL/NUMBER of each sample."""
-    labels = np.asarray(source.labels).tolist()
+    labels = [0] * len(source) if unlabelled else np.asarray(source.labels).tolist()
     return [f"{label:04d}/{sample:08d}" for sample, label in enumerate(labels)]
 
 

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fastload.conversion.keys import unique_keys
-from fastload.conversion.readers import table_files, table_objects
+from fastload.conversion.readers import table_files, table_objects, table_values
 from fastload.conversion.readers.base import (
     FATAL,
     LARGEST,
@@ -25,13 +24,15 @@ from fastload.conversion.readers.table_files import TableFile
 from fastload.conversion.samples import BadSampleError, extension, headers
 from fastload.detection import record
 from fastload.errors import SourceError, listed
+from fastload.files.names import shown
 from fastload.sources import labels as labelling
 from fastload.sources.arrow import PARSE_ERRORS, import_arrow
-from fastload.sources.table_columns import KEYS, LABELS, Columns, check_columns, columns
+from fastload.sources.table_columns import LABELS, Columns, check_columns, columns
 from fastload.spec import Longs
 
 # Bytes of the file that a row's objects become, about: always, and for each byte of its columns
 OBJECTS, TIMES = 256, 3
+NAMED = 8  # columns in a note
 
 
 class Part(NamedTuple):
@@ -67,6 +68,18 @@ class TableReader(Listing):
     @property
     def beside(self) -> Longs:
         return self.more
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Which columns are not kept, such as captions."""
+        columns = self.columns
+        kept = {columns.image, columns.label, columns.key, *columns.beside.values()}
+        kept |= set(record.COLUMNS if self.boxed else ())
+        names = dict.fromkeys(name for table in self.tables for name in table.schema.names)
+        lost = [shown(name) for name in names if name not in kept]
+        more = f" and {len(lost) - NAMED} more" if len(lost) > NAMED else ""
+        said = f"columns that are not kept: {', '.join(lost[:NAMED])}{more}"
+        return (said,) if lost else ()
 
     def read(self, sample: int) -> bytes:
         return self._bytes(sample, self.columns.image)
@@ -162,11 +175,11 @@ def open_reader(where: str, paths: Sequence[str], choice: Choice) -> TableReader
     parts = _parts([table.rows for table in tables])
     if not parts:
         raise SourceError(f"{where}: holds no rows; give other files")
-    if choice.labelled and chosen.label is None:
+    if choice.labelled and chosen.label is None and not choice.optional:
         want = f"want one of {', '.join(LABELS)}, or a ClassLabel"
         raise SourceError(f"{where}: no column with labels ({want}); add it, or pass --labels none")
     try:
-        return _listing(where, paths, tables, parts, chosen, labelled=choice.labelled)
+        return _listing(where, paths, tables, parts, chosen, choice)
     except PARSE_ERRORS as error:
         if isinstance(error, SourceError):
             raise
@@ -193,8 +206,7 @@ def _listing(
     tables: Sequence[TableFile],
     parts: Sequence[Part],
     columns: Columns,
-    *,
-    labelled: bool,
+    choice: Choice,
 ) -> TableReader:
     def whole(name: str) -> Longs:
         return np.concatenate([_known_sizes(tables[part.file], part, name) for part in parts])
@@ -214,10 +226,11 @@ def _listing(
         return [value for part in parts for value in tables[part.file].values(part.group, name)]
 
     labels, classes = labelling.none(len(sizes))
-    if labelled and columns.label is not None:
-        texts = _label_texts(where, values(columns.label))
-        labels, classes = labelling.numbered(where, texts, columns.names)
-    keys = _keys(columns.key, values, labels)
+    if choice.labelled and columns.label is not None:
+        found = values(columns.label)
+        if not (choice.optional and table_values.lack(found)):
+            labels, classes = table_values.labels_of(where, found, columns.names)
+    keys = table_values.keys_of(columns.key, values, labels)
     stamp = stamp_of(
         [
             [os.path.basename(path), os.stat(path).st_size, os.stat(path).st_mtime_ns]
@@ -239,26 +252,6 @@ def _objects_sizes(tables: Sequence[TableFile], parts: Sequence[Part]) -> Longs:
         for table, part in found
     ]
     return np.repeat(np.array(each, np.int64), [part.rows for part in parts])
-
-
-def _label_texts(where: str, labels: Sequence[object]) -> list[str]:
-    """Raises SourceError where one is missing: None, or -1, as `datasets` writes for a test set."""
-    if lacking := sum(label is None or label == -1 for label in labels):
-        raise SourceError(
-            f"{where}: {lacking} of {len(labels)} rows have no label; remove them, or pass "
-            "--labels none"
-        )
-    return list(map(str, labels))
-
-
-def _keys(
-    column: str | None, values: Callable[[str], Sequence[object]], labels: Longs
-) -> Sequence[str]:
-    """Those of the table; without such a column, label and number of the row."""
-    if column is None:
-        return [f"{label:04d}/{number:08d}" for number, label in enumerate(labels.tolist())]
-    keys = map(str, values(column))
-    return unique_keys(f"{key}.x" if column in KEYS[:2] else key for key in keys)
 
 
 def _is_null(table: TableFile, part: Part, columns: Columns) -> bool:

@@ -24,7 +24,7 @@ from fastload.conversion.readers.unpacking import unpacked
 from fastload.conversion.samples import BadSampleError
 from fastload.errors import SourceError, listed
 from fastload.files.guarded import Guarded
-from fastload.files.names import is_pickled, outside, readable
+from fastload.files.names import is_apple_double, is_pickled, outside, readable
 from fastload.sources import labels as labelling
 from fastload.sources.folder import EXTENSIONS
 from fastload.system import limits
@@ -66,7 +66,11 @@ def open_reader(where: str, paths: Sequence[str], choice: Choice) -> ZipReader:
     status, infos = _directory(where)
     _check(where, infos)
     images = sorted(
-        (info for info in infos if info.filename.lower().endswith(EXTENSIONS)),
+        (
+            info
+            for info in infos
+            if info.filename.lower().endswith(EXTENSIONS) and not is_apple_double(info.filename)
+        ),
         key=lambda info: info.filename,
     )
     if not images:
@@ -74,9 +78,10 @@ def open_reader(where: str, paths: Sequence[str], choice: Choice) -> ZipReader:
             f"{where}: no images (got {len(infos)} other files); give another archive"
         )
     paths = [readable(info.filename) for info in images]
+    lacking = choice.optional and not any("/" in path for path in paths)
     labels, classes, below = (
         labelling.of_folders(where, paths)
-        if choice.labelled
+        if choice.labelled and not lacking
         else (*labelling.none(len(paths)), paths)
     )
     sizes = np.array([info.file_size for info in images], np.int64)

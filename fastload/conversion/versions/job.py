@@ -138,7 +138,8 @@ def look(
     index = place.index()
     deleted = place.deleted(place.versions(index))
     rows = staying(index, keys, deleted)
-    found = fresh.fresh(reader, fresh.has(index, deleted, keys))
+    as_they_are = options.edits.none and not options.transcode
+    found = fresh.fresh(reader, fresh.has(index, deleted, keys), kept=as_they_are)
     if not len(found.reader):
         return Looked(index, rows, found, None)
     prepared = preparing.prepare_reader(found.reader, place.stage, _like(place, index, options))
@@ -260,8 +261,14 @@ def keys_in(said: Sequence[str]) -> list[str]:
             keys.append(each)
             continue
         try:
-            with open(each, encoding="utf-8", errors="surrogateescape", newline="\n") as file:
-                keys += [line for line in file.read().split("\n") if line]
+            with open(each, encoding="utf-8-sig", errors="surrogateescape", newline="\n") as file:
+                lines = file.read().split("\n")
+            if any("\0" in line for line in lines):
+                raise UsageError(
+                    f"{each}: holds no keys (got zero bytes, want a key per line); give a key as "
+                    "the index has it, without an extension"
+                )
+            keys += [key for line in lines if (key := line.removesuffix("\r"))]
         except OSError as error:
             raise UsageError(
                 f"{each}: cannot be read ({error.strerror}); give a file with a key per line"
