@@ -36,11 +36,11 @@ class Divided(Around):
 
     def __init__(self, dataset: object) -> None:
         super().__init__(dataset)
-        self.__dict__.update(room=Room(), _copy=None, _kept=None)
+        self.__dict__.update(room=Room(), stacked=False, _copy=None, _kept=None)
 
     def __getitems__(self, indices: list[object]) -> list[object]:
         room, copy = self.__dict__["room"], self._current()
-        room.begin(len(indices))
+        room.begin(len(indices) if self.__dict__["stacked"] else 0)
         samples = []
         for position, index in enumerate(indices):
             room.position = position
@@ -86,6 +86,7 @@ def collating(divided: Divided, collate_fn: Callable[..., object]) -> Callable[.
     """The function that makes batches of the data set's samples."""
     if not loaders.stacks(collate_fn, None) or loaders.patched(collate_fn):
         return collate_fn
+    divided.__dict__["stacked"] = True
     return Collated(divided.__dict__["room"])
 
 
