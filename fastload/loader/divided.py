@@ -45,20 +45,24 @@ class Divided(Around):
         for position, index in enumerate(indices):
             room.position = position
             samples.append(copy[index])
+            copy = self._current(begun=True)
         return samples
 
     def __getitem__(self, index: object) -> object:
         self.__dict__["room"].begin(0)
         return self._current()[index]
 
-    def _current(self) -> Any:
-        """The copy, of the data set as it is now."""
+    def _current(self, *, begun: bool = False) -> Any:
+        """The copy, of the data set as it is now.
+
+        begun: within a batch, whose endings were looked at when it began.
+        """
         held = self.__dict__
         now, room = _state(held["_inside"]), held["room"]
         if (
             held["_copy"] is None
             or not _same(held["_kept"], now)
-            or not all(each.holds() for each in room.endings)
+            or not (begun or all(each.holds() for each in room.endings))
         ):
             reach.refresh()
             room.endings.clear()

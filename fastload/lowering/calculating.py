@@ -98,7 +98,8 @@ def _is_none(value: object) -> bool:
     """Of a value of each sample, only where the answer is the same for all."""
     if not isinstance(value, Column):
         return value is None
-    if isinstance(value.rows, torch.Tensor):
+    rows: object = value.rows
+    if isinstance(rows, torch.Tensor):
         return False
     answers = {row is None for row in value.rows}
     if len(answers) > 1:

@@ -55,6 +55,31 @@ def test_numbers_that_change_with_each_image(folder, kind, workers):
     assert ours == torchs
 
 
+class Later:
+    """After some images, others are made of those that follow."""
+
+    def __init__(self, data):
+        self.data, self.count = data, 0
+
+    def __call__(self, label):
+        self.count += 1
+        if self.count == 5:
+            self.data.transform = transforms.Compose(
+                [lambda image: image.rotate(9).resize((15, 12)), transforms.ToTensor()]
+            )
+        return label
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_transform_that_is_replaced_within_a_batch(folder, workers):
+    found = []
+    for one in LOADERS:
+        data = datasets.ImageFolder(folder, chained())
+        data.target_transform = Later(data)
+        found.append([digest(batch) for batch in one(data, 8, num_workers=workers)])
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize("workers", [0, 1])
 def test_images_that_the_users_function_gets(folder, workers):
     chain = v2.Compose(
