@@ -181,7 +181,8 @@ def place_all(indices: Any, length: int) -> Longs:
         and len(array) > 0
         and 0 <= array.min() <= array.max() < length
     ):
-        return np.ascontiguousarray(array)
+        # A sampler may fill its array anew while batches of it are still to be made
+        return np.array(array, order="C") if array is indices else array
     placed = np.array([position(index, length) for index in indices], np.int64)
     if not len(placed):
         raise IndexError("batch sampler: an empty batch (want 1 index or more); check the sampler")

@@ -115,6 +115,13 @@ def draw_seed(generator: "torch.Generator | None") -> int:
     return int(torch.empty((), dtype=torch.int64).random_(generator=generator).item())
 
 
+def next_seed(seed: int, epoch: int) -> int:
+    """A 63-bit seed for an epoch that has none of its own, from one that was drawn for an earlier
+    epoch.
+    """
+    return int(np.random.SeedSequence((seed, epoch)).generate_state(1, np.uint64)[0] >> 1)
+
+
 def permute(positions: Longs, n: int, seed: int, epoch: int) -> Longs:
     """Element at each of `positions` of the epoch's keyed permutation of 0..n-1.
 

@@ -23,6 +23,10 @@ Json: TypeAlias = dict[str, Any]  # an object of a JSON document, checked where 
 # Of a batch's images, px: a side by the size schedule, or height and width of a bucket
 Size: TypeAlias = int | tuple[int, int]
 
+# Numbers of occurrences that the random keys hold. What comes more often in an epoch, which an
+# endless sampler may, has the draws of the first ones again.
+OCCURRENCES = 1 << 16
+
 
 @functools.lru_cache(maxsize=16)
 def repeated(value: int, count: int) -> Longs:
@@ -135,7 +139,8 @@ class Work:
         """The same samples for one of `views` pictures of each: every view is an occurrence of its
         own.
         """
-        return replace(self, occurrences=self.occurrences * views + view, view=view)
+        occurrences = (self.occurrences * views + view) % OCCURRENCES
+        return replace(self, occurrences=occurrences, view=view)
 
     def __len__(self) -> int:
         return len(self.samples)

@@ -107,7 +107,13 @@ def begin(plan: Plan, work: Work, sizes: Ints, threads: Threads | None) -> Begun
         else []
     )
     masks_made = (one.result() for one in each) if threads else map(make, positions)
-    return Begun(lambda: torch.from_numpy(np.stack(list(masks_made)).reshape(shape)), each)
+
+    def stacked() -> torch.Tensor:
+        # Of arrays that lie turned, NumPy makes one that does
+        whole = np.ascontiguousarray(np.stack(list(masks_made)))
+        return torch.from_numpy(whole.reshape(shape))
+
+    return Begun(stacked, each)
 
 
 def explain(plan: Plan) -> list[str]:

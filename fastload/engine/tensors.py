@@ -25,7 +25,9 @@ def images(picture: Picture, out: Array) -> torch.Tensor:
     images = torch.from_numpy(out.transpose(0, 3, 1, 2) if turned else out)
     if picture.plan.out.dtype == "bfloat16":
         images = images.view(torch.bfloat16)
-    return images[:, :1].contiguous() if copied(picture) else images
+    # A batch of one image is contiguous as it lies, with three channels between
+    one = torch.contiguous_format
+    return images[:, :1].clone(memory_format=one) if copied(picture) else images
 
 
 def at(part: torch.Tensor, positions: Longs) -> torch.Tensor:

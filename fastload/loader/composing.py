@@ -8,7 +8,6 @@ class's call is replaced where batches are made, and each chain is divided when 
 import contextlib
 import functools
 import sys
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from types import FunctionType, ModuleType
 from typing import Any
@@ -19,7 +18,7 @@ import torch
 
 from fastload.image.stand_ins import Call
 from fastload.loader import ending
-from fastload.loader.ending import Room
+from fastload.loader.ending import Facts, Room
 from fastload.lowering.names import classes
 from fastload.lowering.reach import is_whole
 
@@ -27,7 +26,6 @@ MODULES = {"torchvision.transforms": "__call__", "torchvision.transforms.v2": "f
 DEPTH = 3  # of objects in objects that `names` looks into
 MANY = 64  # such a list is one of samples
 LEAVES = (str, bytes, int, float, torch.Tensor, np.ndarray, type, ModuleType, FunctionType)
-Facts = list[object]
 
 
 class _Chains:
@@ -37,9 +35,9 @@ class _Chains:
         self.known: WeakKeyDictionary[Any, tuple[Facts, Any]] = WeakKeyDictionary()
 
     def divided(self, chain: Any) -> Any:
-        now = _facts(chain)
+        now = ending.facts(chain.transforms)
         kept = self.known.get(chain)
-        if kept is None or not _same(kept[0], now):
+        if kept is None or not ending.same(kept[0], now):
             copy, names = ending.divided(chain, Room())
             kept = now, copy if names else None
             self.known[chain] = kept
@@ -113,33 +111,3 @@ def _parts(value: Any) -> list[object]:
         return list(object.__getattribute__(value, "__dict__").values())
     except AttributeError:
         return []
-
-
-def _facts(chain: Any) -> Facts:
-    """What the copy depends on, and what tells of objects that are changed in place."""
-    out: Facts = [torch.get_default_dtype()]
-    for step in chain.transforms:
-        out.append(step)
-        for value in getattr(step, "__dict__", {}).values():
-            kind = type(value)
-            if kind in (list, tuple):
-                out += value
-                continue
-            out.append(value)
-            if kind in (dict, OrderedDict):
-                out.append(len(value))
-            elif kind is torch.Tensor:
-                out.append(value._version)
-            elif kind is np.ndarray:
-                out.append(value.tobytes())
-    return out
-
-
-def _same(kept: Facts, now: Facts) -> bool:
-    return len(kept) == len(now) and all(map(_alike, kept, now))
-
-
-def _alike(one: object, other: object) -> bool:
-    return one is other or (
-        type(one) is type(other) and type(one) in (int, float, str, bytes) and one == other
-    )

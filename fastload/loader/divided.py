@@ -36,29 +36,33 @@ class Divided(Around):
 
     def __init__(self, dataset: object) -> None:
         super().__init__(dataset)
-        self.__dict__.update(room=Room(), _copy=None, _kept=None)
+        self.__dict__.update(room=Room(), stacked=False, _copy=None, _kept=None)
 
     def __getitems__(self, indices: list[object]) -> list[object]:
         room, copy = self.__dict__["room"], self._current()
-        room.begin(len(indices))
+        room.begin(len(indices) if self.__dict__["stacked"] else 0)
         samples = []
         for position, index in enumerate(indices):
             room.position = position
             samples.append(copy[index])
+            copy = self._current(begun=True)
         return samples
 
     def __getitem__(self, index: object) -> object:
         self.__dict__["room"].begin(0)
         return self._current()[index]
 
-    def _current(self) -> Any:
-        """The copy, of the data set as it is now."""
+    def _current(self, *, begun: bool = False) -> Any:
+        """The copy, of the data set as it is now.
+
+        begun: within a batch, whose endings were looked at when it began.
+        """
         held = self.__dict__
         now, room = _state(held["_inside"]), held["room"]
         if (
             held["_copy"] is None
             or not _same(held["_kept"], now)
-            or not all(each.holds() for each in room.endings)
+            or not (begun or all(each.holds() for each in room.endings))
         ):
             reach.refresh()
             room.endings.clear()
@@ -86,6 +90,7 @@ def collating(divided: Divided, collate_fn: Callable[..., object]) -> Callable[.
     """The function that makes batches of the data set's samples."""
     if not loaders.stacks(collate_fn, None) or loaders.patched(collate_fn):
         return collate_fn
+    divided.__dict__["stacked"] = True
     return Collated(divided.__dict__["room"])
 
 

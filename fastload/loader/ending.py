@@ -4,7 +4,8 @@ It writes where the batch will lie, so that there is nothing left to stack.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from fastload.transforms import ToImage
 from fastload.transforms.kinds import Values
 
 Step = Callable[[Any], Any]
+Facts = list[object]
 LEVELS = 256
 # One pixel of each level. It is square, so that strides tell the order of a tensor's dimensions.
 RAMP = np.arange(LEVELS, dtype=np.uint8).repeat(3).reshape(16, 16, 3)
@@ -93,6 +95,7 @@ class Ending:
     def __init__(self, steps: Sequence[Step], made: Made, room: Room | None) -> None:
         """room: None: each image has memory of its own."""
         self.steps, self.made, self.room = tuple(steps), made, room
+        self._facts = facts(self.steps)
         self.arrays = type(steps[0]) in (*classes("ToTensor"), *classes("ToImage"))
         self._planes = _native.StoreRecords(channels_last=False, table=made.table)
         self._pixels = _native.StoreRecords(channels_last=True, table=made.table)
@@ -106,7 +109,8 @@ class Ending:
         )
 
     def __call__(self, image: Any) -> Any:
-        pixels = self._of(image)
+        # A step of the user's before these may have changed their numbers for this image
+        pixels = self._of(image) if same(self._facts, facts(self.steps)) else None
         if pixels is None:
             for step in self.steps:
                 image = step(image)
@@ -131,6 +135,36 @@ class Ending:
             return None
         fits = image.ndim == 3 and image.shape[2] == 3 and image.size
         return np.ascontiguousarray(image) if fits else None
+
+
+def facts(steps: Iterable[object]) -> Facts:
+    """What steps are made of, and what tells of objects in them that are changed in place."""
+    out: Facts = [torch.get_default_dtype()]
+    for step in steps:
+        out.append(step)
+        for value in getattr(step, "__dict__", {}).values():
+            kind = type(value)
+            if kind in (list, tuple):
+                out += value
+                continue
+            out.append(value)
+            if kind in (dict, OrderedDict):
+                out.append(len(value))
+            elif kind is torch.Tensor:
+                out.append(value._version)
+            elif kind is np.ndarray:
+                out.append(value.tobytes())
+    return out
+
+
+def same(kept: Facts, now: Facts) -> bool:
+    return len(kept) == len(now) and all(map(_is, kept, now))
+
+
+def _is(one: object, other: object) -> bool:
+    return one is other or (
+        type(one) is type(other) and type(one) in (int, float, str, bytes) and one == other
+    )
 
 
 def divided(transform: object, room: Room) -> tuple[object, tuple[str, ...]]:

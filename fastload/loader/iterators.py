@@ -21,6 +21,7 @@ from fastload.loader.base import BaseLoader
 from fastload.loader.lazy_images import LazyWorker
 from fastload.loader.native import seed
 from fastload.loader.reseeded import Reseeded
+from fastload.loader.works import keyed_epoch
 from fastload.order import loaders, samplers
 from fastload.order.seeding import Seeded, SeededIndices
 from fastload.sources.seek_contents import Contents
@@ -192,7 +193,8 @@ class _Keys:
 
     def __init__(self, loader: BaseLoader[object]) -> None:
         self.seed = functools.partial(seed, loader)
-        self.epoch, self.length = loader._progress.epoch, loaders.length(loader.dataset)
+        self.epoch = keyed_epoch(loader, loader._progress)
+        self.length = loaders.length(loader.dataset)
         plain = loader.batch_sampler is None or type(loader.batch_sampler) is BatchSampler
         once = plain and samplers.unique(loader.sampler, self.length)
         self.seen = None if once else np.zeros(self.length, np.int64)

@@ -9,6 +9,7 @@ import torch
 from torch.utils.data import dataloader
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
+from fastload import rng
 from fastload.backends.base import Batch, Engine
 from fastload.errors import BadSamplesError, FastloadError, SampleError
 from fastload.loader import telling, works
@@ -163,8 +164,10 @@ def seed(loader: BaseLoader[object], base_seed: int) -> int:
     (by rank 0, where ranks share it).
     """
     progress = loader._progress
-    if progress.seed is None:
-        progress.seed = (
-            distributed.shared(base_seed, loader) if loader.seed is None else int(loader.seed)
-        )
+    if progress.seed is None and loader.seed is not None:
+        progress.seed = int(loader.seed)
+    elif progress.seed is None:
+        drawn = distributed.shared(base_seed, loader)
+        before = not progress.fresh or progress.base_seed is not None  # for an earlier epoch
+        progress.seed = rng.next_seed(drawn, progress.epoch) if before else drawn
     return progress.seed

@@ -40,7 +40,8 @@ def works(
     key: the seed of their draws; sampler: the batch sampler's iterator; None opens one.
     """
     rank = distributed.split(loader)[1]
-    start = Work(np.zeros(0, np.int64), np.zeros(0, np.int64), key, progress.epoch, 0, rank)
+    none = np.zeros(0, np.int64)
+    start = Work(none, none, key, keyed_epoch(loader, progress), 0, rank)
     batches = loader.batch_sampler
     if type(batches) is BatchSampler and type(batches.sampler) is DistributedSampler:
         ordered: Iterator[WorkOrError] = _shared(batches, batches.sampler, start, progress.first)
@@ -51,6 +52,13 @@ def works(
     if loader.size_schedule is None:
         return ordered
     return sizes.each(loader, plan, progress.epoch, ordered)
+
+
+def keyed_epoch(loader: BaseLoader[object], progress: Progress) -> int:
+    """The epoch in the keys of draws. Without a seed of the loader's each epoch has a seed of its
+    own, so that a generator that is set back brings its draws back, as in PyTorch.
+    """
+    return 0 if loader.seed is None else progress.epoch
 
 
 def ahead(

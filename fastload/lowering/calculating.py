@@ -4,6 +4,8 @@ import ast
 import operator
 from collections.abc import Callable
 
+import torch
+
 from fastload.lowering.columns import Column, Index
 from fastload.lowering.lookup import MISSING, find_attribute
 from fastload.lowering.meanings import number
@@ -78,7 +80,7 @@ def compared(op: ast.cmpop, left: object, right: object) -> bool | Chance:
     if isinstance(op, (ast.Is, ast.IsNot)):
         if left is not None and right is not None:
             raise UnclearError("it compares identities")
-        return (left is right) is isinstance(op, ast.Is)
+        return _is_none(right if left is None else left) is isinstance(op, ast.Is)
     if type(op) not in ORDERS:
         raise UnclearError(f"it compares by {type(op).__name__}")
     order = ORDERS[type(op)]
@@ -90,6 +92,19 @@ def compared(op: ast.cmpop, left: object, right: object) -> bool | Chance:
         return order(left, right)  # type: ignore[arg-type]  # any atoms: Python says what it thinks
     except TypeError:
         raise UnclearError("it compares what has no order") from None
+
+
+def _is_none(value: object) -> bool:
+    """Of a value of each sample, only where the answer is the same for all."""
+    if not isinstance(value, Column):
+        return value is None
+    rows: object = value.rows
+    if isinstance(rows, torch.Tensor):
+        return False
+    answers = {row is None for row in value.rows}
+    if len(answers) > 1:
+        raise UnclearError("it asks which samples have a value that is None")
+    return answers == {True}
 
 
 def _chance(op: ast.cmpop, left: object, right: object) -> Chance:

@@ -19,6 +19,8 @@ FOLLOWED_BUILTINS = {
 
 
 _CALCULATE = meanings.ARITHMETIC
+# In place of values of the program's, which have other attributes
+OURS = (Chance, Column, Index, meanings.Blur, sets.Stack)
 
 
 class Run(Protocol):
@@ -88,6 +90,8 @@ class Expressions:
 
     def _attribute(self, node: ast.Attribute) -> object:
         of = self.value(node.value)
+        if isinstance(of, OURS):
+            raise UnclearError(f"it uses `{ast.unparse(node)[:60]}`")
         if isinstance(of, Picture):
             in_place = node.attr in meanings.IN_PLACE and of is not self.new
             if node.attr not in meanings.METHODS or in_place:

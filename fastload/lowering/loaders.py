@@ -46,6 +46,9 @@ def patched(collate_fn: object) -> Reasons:
     reasons = list(reach.changed(_MapDatasetFetcher))
     if type(collate_fn) is FunctionType and library(collate_fn.__globals__.get("__name__")):
         reasons += reach.changed(collate_fn)
+    helpers = sys.modules.get("torchvision.tv_tensors._torch_function_helpers")
+    if getattr(helpers, "_TORCHFUNCTION_SUBCLASS", False):
+        reasons.append("batches are tv_tensors (torchvision.tv_tensors.set_return_type)")
     device = torch.get_default_device()
     if device.type != "cpu":
         reasons.append(

@@ -72,6 +72,9 @@ def _pipeline(dataset: object, value: object, length: object, files: Files) -> P
         or not length
     ):
         raise ValueError("opens no image of each sample")
+    # Of more, its negative indices, and those beyond its length, are others
+    if len(files.paths.rows) > length:
+        raise ValueError(f"has {length} samples of {len(files.paths.rows)} files")
     pictures, labels = list[Picture](), list[Column]()
     sets.check_apart(value)
     form = _form(value, pictures, labels)
@@ -79,14 +82,14 @@ def _pipeline(dataset: object, value: object, length: object, files: Files) -> P
         raise UnclearError("it makes no image")
     if not all(any(isinstance(op, ToImage) for op in one.ops) for one in pictures):
         raise ValueError("makes no tensor (no ToImage, PILToTensor or ToTensor)")
-    paths = plain_paths(files.paths.rows[:length])  # type: ignore[arg-type]
+    paths = plain_paths(files.paths.rows)  # type: ignore[arg-type]
     numbers = (
-        arrays.class_numbers(labels[0].rows[:length], as_given=True)
+        arrays.class_numbers(labels[0].rows, as_given=True)
         if labels
         else np.zeros(length, np.int64)
     )
     if len(numbers) != length:
-        raise ValueError("has fewer labels than samples")
+        raise ValueError(f"has {len(numbers)} labels of {length} samples")
     root = os.path.commonpath([os.path.dirname(path) for path in (min(paths), max(paths))])
     source = FileSource(root, paths, numbers, _classes(dataset), seek.attach(paths, root))
     usual = forms.of_pair(0 if len(pictures) == 1 else forms.plain(len(pictures)))

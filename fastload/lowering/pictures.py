@@ -3,7 +3,7 @@ drawn.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from fastload.spec import Json
@@ -23,9 +23,19 @@ class UnclearError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """An op as it runs at one place. Two pictures that share it share what it draws."""
+    """An op as it runs at one place. Two pictures that share it share what it draws.
+
+    parts: by chance it is one of these.
+    """
 
     op: Op
+    parts: tuple["Step", ...] = ()
+
+    def every(self) -> Iterator["Step"]:
+        """It, and all that it may be."""
+        yield self
+        for part in self.parts:
+            yield from part.every()
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,8 +143,20 @@ def joined(chance: Chance, yes: object, no: object) -> object:
     before = next((n for n in range(least) if mine[n] != other[n]), least)
     room = least - before
     after = next((n for n in range(room) if mine[-1 - n] != other[-1 - n]), room)
-    middle = _either(chance.p, mine[before : len(mine) - after], other[before : len(other) - after])
-    return Picture(yes.steps[:before]).then([*middle, *mine[len(mine) - after :]])
+    first, second = yes.steps[before : len(mine) - after], no.steps[before : len(other) - after]
+    middle = _either(chance.p, *(tuple(step.op for step in steps) for steps in (first, second)))
+    return Picture(
+        (
+            *map(_one, yes.steps[:before], no.steps[:before]),
+            *(Step(op, (*first, *second)) for op in middle),
+            *map(_one, yes.steps[len(mine) - after :], no.steps[len(other) - after :]),
+        )
+    )
+
+
+def _one(yes: Step, no: Step) -> Step:
+    """Of two steps with the same op."""
+    return yes if yes is no else Step(yes.op, (yes, no))
 
 
 def _either(p: float, yes: tuple[Op, ...], no: tuple[Op, ...]) -> list[Op]:

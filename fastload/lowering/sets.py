@@ -88,9 +88,10 @@ def check_apart(value: object) -> None:
         if any(picture is one for one in known):
             continue
         known.append(picture)
-        if any(step in seen and step.op.draws(Spec()) for step in picture.steps):
+        every = [one for step in picture.steps for one in step.every()]
+        if any(one in seen and one.op.draws(Spec()) for one in every):
             raise UnclearError("its views share a draw; give each its own")
-        seen.update(picture.steps)
+        seen.update(every)
 
 
 def stacked(values: Sequence[object]) -> Stack:

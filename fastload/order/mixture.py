@@ -21,7 +21,7 @@ from fastload import _native, rng
 from fastload.attach.looking import asked
 from fastload.errors import SHOWN
 from fastload.sources.mixed import Mixed, Recipe, edges
-from fastload.spec import Longs
+from fastload.spec import OCCURRENCES, Longs
 
 LEAST, MOST = 1 << 10, 1 << 20  # draws in a block
 MOST_DRAWS = 1 << 36  # in an epoch: times the number of its blocks they fit into 64 bits
@@ -73,7 +73,7 @@ class Mixture:
                 key = (own + (turn >> 32)) % (1 << 64)
                 chosen[now] = rng.permute(within[now], size, key, turn % (1 << 32))
             samples[here] = self.starts[one] + chosen
-            occurrences[here] = number - before[one] // size
+            occurrences[here] = (number - before[one] // size) % OCCURRENCES
         return samples, occurrences
 
     def _drawn(self, positions: Longs, seed: int, epoch: int) -> tuple[Longs, Longs]:

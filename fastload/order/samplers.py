@@ -13,7 +13,7 @@ from torch.utils.data.distributed import DistributedSampler
 from fastload import rng
 from fastload.errors import UsageError
 from fastload.order import blocks, mixture
-from fastload.spec import Longs, repeated
+from fastload.spec import OCCURRENCES, Longs, repeated
 from fastload.system.opening import Opening
 
 CHUNK = 4096  # positions permuted at once
@@ -254,7 +254,8 @@ def below(sampler: object) -> int:
 
 
 def occurrences(samples: Longs, seen: Longs | None) -> Longs:
-    """int64 [N]: how often each sample came before; counts them in `seen`, int64 [all samples].
+    """int64 [N]: how often each sample came before, as keys hold it; counts them in `seen`, int64
+    [all samples].
 
     None: each comes once.
     """
@@ -263,8 +264,8 @@ def occurrences(samples: Longs, seen: Longs | None) -> Longs:
     out: Longs = seen[samples]
     if len(np.unique(samples)) == len(samples):
         seen[samples] = out + 1
-        return out
+        return out % OCCURRENCES
     for position, sample in enumerate(samples.tolist()):
         out[position] = seen[sample]
         seen[sample] += 1
-    return out
+    return out % OCCURRENCES

@@ -20,7 +20,7 @@ from fastload import _native, rng
 from fastload.errors import BadSamplesError, SampleError, readable, sample_error
 from fastload.files import cache
 from fastload.sources import Source
-from fastload.spec import Json, Longs, Work
+from fastload.spec import OCCURRENCES, Json, Longs, Work
 from fastload.state.progress import Progress
 from fastload.system import limits, locks
 from fastload.system.meter import Meter
@@ -30,7 +30,6 @@ from fastload.system.meter import Meter
 TRIES = 64
 T = TypeVar("T")
 LONGEST = 1 << 16  # bytes of a line in the list
-OCCURRENCES = 1 << 16  # the random keys hold so many; those that stand in count down from the last
 
 
 class Report(NamedTuple):
@@ -108,6 +107,7 @@ def standing_in(work: Work, position: int, sample: int, first: Work, views: int)
     """
     samples, occurrences = work.samples.copy(), work.occurrences.copy()
     samples[position] = sample
+    # Counted down from the last one
     occurrences[position] = OCCURRENCES // max(1, views) - 1 - first.occurrences[position]
     valid = (
         None

@@ -3,15 +3,18 @@
 """
 
 import copy
+import functools
+import inspect
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any, Protocol, TypeAlias, TypeGuard
 
 from fastload.spec import Json
 
 # A loader's state, or a part of one. Numbers and texts, but for what a data set's own state holds.
 State: TypeAlias = Json
-METHODS = ("state_dict", "load_state_dict")
+METHODS = {"state_dict": 0, "load_state_dict": 1}  # and how many values they are given
 
 
 class Stateful(Protocol):
@@ -22,8 +25,25 @@ class Stateful(Protocol):
 
 
 def has_state(thing: object) -> TypeGuard[Stateful]:
-    """Whether its class has both methods; an object that answers every name is not asked."""
-    return all(callable(getattr(type(thing), name, None)) for name in METHODS)
+    """Whether its class has both methods; an object that answers every name is not asked.
+
+    Those that want other arguments are another protocol's, as those of MosaicML's StreamingDataset.
+    """
+    return all(_takes(getattr(type(thing), name, None), count) for name, count in METHODS.items())
+
+
+def _takes(method: object, count: int) -> bool:
+    """Whether a method can be called with so many values."""
+    return _binds(method, count) if type(method) is FunctionType else callable(method)
+
+
+@functools.lru_cache(maxsize=64)
+def _binds(function: FunctionType, count: int) -> bool:
+    try:
+        inspect.signature(function).bind(None, *[None] * count)
+    except TypeError:
+        return False
+    return True
 
 
 def taken(thing: object) -> object:

@@ -51,6 +51,14 @@ def batches(root, ops, backend="native", **options):
     )
 
 
+@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize("op", [Resize((20, 31)), CenterCrop((20, 31))], ids=lambda op: op.name)
+def test_masks_lie_as_pytorchs(pairs, op, workers):
+    for _, masks in batches(pairs, [op, ToImage()], num_workers=workers):
+        assert masks.is_contiguous()
+        assert masks.view(-1).shape == (masks.numel(),)
+
+
 CROP = InterpolationMode.NEAREST
 SINGLE = {
     "down": (Resize((20, 31)), lambda mask, _: F.resize(mask, [20, 31])),

@@ -46,3 +46,12 @@ def test_every_batch_has_its_own_pixels(folder: Path, after: list[T.Op], workers
     for one, other in zip(got, want, strict=True):
         assert one.shape == (SIZE, 1, 24, 31)
         torch.testing.assert_close(one, other, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_batch_of_one_image_lies_as_pytorchs(folder: Path, workers: int) -> None:
+    data = fastload.open(str(folder), [T.CenterCrop((9, 7)), T.Grayscale(1), T.ToImage()])
+    for loader in (fastload.DataLoader, torch.utils.data.DataLoader):
+        images = next(iter(loader(data, 1, num_workers=workers)))[0]
+        assert images.stride() == (63, 63, 7, 1)
+        assert images.untyped_storage().nbytes() == 63

@@ -5,6 +5,7 @@ what has no meaning is refused.
 import os
 import random
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from torch.utils.data import DataLoader, Dataset, Subset
 from torchvision import transforms
 from torchvision.datasets import ImageFolder
 from torchvision.datasets.folder import default_loader
+from torchvision.transforms import functional
 
 import fastload
 from fastload.lowering import lower
@@ -32,6 +34,7 @@ class Base(Dataset):
         self.labels = [len(path.stem) for path in found]
         self.rows = [{"file": str(path), "label": len(path.stem)} for path in found]
         self.array = np.array(self.labels)
+        self.tables = [SimpleNamespace(rows=label) for label in self.labels]
 
     def __len__(self):
         return len(self.names)
@@ -181,6 +184,47 @@ class Chosen(Base):
         return self.transform(image)
 
 
+class Marked(Base):
+    """Some samples are treated in another way."""
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.marks = [None if label % 2 else label for label in range(len(self.paths))]
+
+    def __getitem__(self, index):
+        image = Image.open(self.paths[index]).convert("RGB")
+        if self.marks[index] is not None:
+            image = functional.hflip(image)
+        return self.transform(image)
+
+
+class Attribute(Base):
+    """Of an object that is looked up, not of what stands for it."""
+
+    def __getitem__(self, index):
+        image = Image.open(self.paths[index]).convert("RGB")
+        return self.transform(image), self.tables[index].rows
+
+
+class Fewer(Base):
+    """Negative indices, and those beyond its length, are of all files."""
+
+    def __len__(self):
+        return 5
+
+    def __getitem__(self, index):
+        return self.transform(Image.open(self.paths[index]).convert("RGB")), self.labels[index]
+
+
+class MoreLabels(Base):
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.labels.append(7)
+
+    def __getitem__(self, index):
+        return self.transform(Image.open(self.paths[index]).convert("RGB")), self.labels[index]
+
+
 CALCULATES = "it calculates with a sample's number, or with what is no text"
 REFUSED = {
     Number: "it makes no image, and no list of images",
@@ -192,6 +236,10 @@ REFUSED = {
     Texts: "it has labels that are no whole numbers",
     TwoNumbers: "it has more than one number of each sample",
     Chosen: "it asks whether a Column is true",
+    Marked: "it asks which samples have a value that is None",
+    Fewer: "it has 5 samples of 40 files",
+    MoreLabels: "it has 41 labels of 40 samples",
+    Attribute: "it uses `self.tables[index].rows`",
 }
 
 
@@ -199,6 +247,15 @@ REFUSED = {
 def test_what_has_no_meaning_is_refused(kind, folder):
     what = f"data set {HERE}.{kind.__name__} is not one that fastload can follow"
     assert lower(kind(folder)) == (None, [f"{what}: {REFUSED[kind]}"])
+
+
+@pytest.mark.parametrize("mark", [None, 0], ids=str)
+def test_a_question_with_one_answer_is_followed(mark, folder):
+    data = Marked(folder)
+    data.marks = [mark] * len(data)
+    loader = fastload.DataLoader(data, 5)
+    assert loader.explain().startswith("backend native")
+    same(loader, DataLoader(data, 5))
 
 
 def test_a_patched_pillow_is_refused(folder, monkeypatch):

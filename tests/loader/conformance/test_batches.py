@@ -116,6 +116,29 @@ def test_samplers_of_all_kinds(ours, folder, name):
     equal(run(ours), run(REFERENCE))
 
 
+class InPlace:
+    """Batches are parts of one array, which each round shuffles."""
+
+    def __iter__(self):
+        order, draw = np.arange(40), np.random.default_rng(2)
+        for _ in range(3):
+            draw.shuffle(order)
+            yield from np.split(order, 8)
+
+    def __len__(self):
+        return 24
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_sampler_that_fills_its_array_anew(folder, workers):
+    """Worker processes of torch's get a copy, too."""
+
+    def run(one, workers):
+        return list(one.make(folder, batch_sampler=InPlace(), num_workers=workers))
+
+    equal(run(KINDS[2], workers), run(REFERENCE, 0))
+
+
 def test_an_early_break_and_another_epoch(kind, folder):
     loader = kind.make(folder, 4, num_workers=1)
     for _ in range(2):

@@ -15,6 +15,7 @@ import torchvision
 from PIL import ImageOps
 from torch.nn.modules import module as modules
 from torchvision import transforms as v1
+from torchvision import tv_tensors
 from torchvision.datasets import folder as folders
 from torchvision.datasets.folder import default_loader
 from torchvision.transforms import v2
@@ -198,6 +199,11 @@ def _dtype(dtype: torch.dtype) -> Change:
     )
 
 
+def _tv_tensors(patch: Any, _: int) -> None:
+    patch.callback(tv_tensors.set_return_type, "Tensor")
+    tv_tensors.set_return_type("TVTensor")
+
+
 def _item(mapping: Any, key: Any, value: Any) -> Change:
     return lambda patch, _: patch.setitem(mapping, key, value)
 
@@ -237,6 +243,7 @@ SETTINGS = [
     *(Mutation(world, f"default dtype {dtype}", _dtype(dtype))
       for dtype in (torch.float64, torch.float16, torch.bfloat16) for world in ("folder",
       "folder v2", "timm", "CIFAR")),
+    Mutation("folder v2", "tensors of torchvision's", _tv_tensors),
     Mutation("folder", "image backend", lambda patch, _: (
         patch.setattr(folders, "accimage_loader", _accimage), patch.setattr(torchvision,
         "_image_backend", "accimage"))),
