@@ -25,8 +25,8 @@ from fastload.system import devices
 MOST_AHEAD = 8  # batches under way, which threads share
 
 
-class PlacementOptions(Protocol):
-    """Options of a loader: where it may do the work on a batch."""
+class OwnOptions(Protocol):
+    """Those of a loader's own keywords that its engine depends on."""
 
     @property
     def device(self) -> str | None: ...
@@ -34,9 +34,11 @@ class PlacementOptions(Protocol):
     def decode(self) -> str: ...
     @property
     def augment(self) -> str: ...
+    @property
+    def seek_index(self) -> str: ...
 
 
-class EngineOptions(PlacementOptions, Protocol):
+class EngineOptions(Protocol):
     """Arguments of a loader: all that its engine depends on."""
 
     @property
@@ -50,14 +52,14 @@ class EngineOptions(PlacementOptions, Protocol):
     @property
     def multiprocessing_context(self) -> str | BaseContext | None: ...
     @property
-    def seek_index(self) -> str: ...
+    def _own(self) -> OwnOptions: ...
 
 
 def make(loader: EngineOptions, backend: str, plan: Plan) -> Engine:
     """Of a loader whose route is this backend. Raises BackendError and DeviceError."""
     if plan.joint is not None:
         return _joint(loader, plan)
-    kind = devices.kind(loader.device)
+    kind = devices.kind(loader._own.device)
     runner = choosing.module(backend).compile(plan, kind)
     depth = (loader.prefetch_factor or 2) * max(1, loader.num_workers)
     pinned = (loader.pin_memory or kind == "cuda") and torch.cuda.is_available()
@@ -72,12 +74,12 @@ def make(loader: EngineOptions, backend: str, plan: Plan) -> Engine:
     # First, since the indexes below import pyarrow: without memory that raises, or ends, anyhow.
     check_threads(loader.num_workers)
     # Threads share every batch, so a few batches under way keep all of them busy.
-    depth, seek = min(depth, MOST_AHEAD), collect.make(loader.seek_index, plan.source)
+    depth, seek = min(depth, MOST_AHEAD), collect.make(loader._own.seek_index, plan.source)
     preflight.check(runner.plan, loader.num_workers, depth, _images(loader, plan))
     gpu = None
-    if loader.device is not None and kind == "cuda":
-        choices = placements(loader, backend, plan)[0]
-        gpu = Gpu(devices.opened(loader.device), loader.device, choices)
+    if loader._own.device is not None and kind == "cuda":
+        choices = placements(loader._own, backend, plan)[0]
+        gpu = Gpu(devices.opened(loader._own.device), loader._own.device, choices)
     if plan.patch:
         return TokenEngine(runner, loader.num_workers, depth, seek, pinned=pinned)
     engine = FfcvEngine if kind_of == "ffcv" else NativeEngine
@@ -100,14 +102,14 @@ def _joint(loader: EngineOptions, plan: Plan) -> JointEngine:
 
 
 def placements(
-    loader: PlacementOptions, backend: str, plan: Plan
+    options: OwnOptions, backend: str, plan: Plan
 ) -> tuple[tuple[Placement, ...], list[str]]:
     """The placements that a loader with device="cuda" chooses among, and why others are none of
     them.
     """
     reasons = {
         each: cuda.unsupported(plan, each)
-        for each in placement.asked_for(loader.decode, loader.augment)
+        for each in placement.asked_for(options.decode, options.augment)
     }
     if facts(backend).engine == "ffcv":
         for each, why in reasons.items():
@@ -117,12 +119,12 @@ def placements(
 
 
 def explain(
-    loader: PlacementOptions, engine: Engine | None, backend: str | None, plan: Plan
+    options: OwnOptions, engine: Engine | None, backend: str | None, plan: Plan
 ) -> list[str]:
     """Where the work on a batch runs, as DataLoader.explain says it; nothing without a GPU."""
-    if backend is None or not facts(backend).on_gpu or devices.kind(loader.device) == "cpu":
+    if backend is None or not facts(backend).on_gpu or devices.kind(options.device) == "cpu":
         return []
-    choices, reasons = placements(loader, backend, plan)
+    choices, reasons = placements(options, backend, plan)
     chooser = (engine and engine.placements()) or placement.Chooser(choices)
     return [
         f"  {'gpu' if not number else '':7} {line}"

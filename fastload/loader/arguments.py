@@ -17,7 +17,7 @@ from torch.utils.data import DataLoader as Torchs  # programs may put fastload's
 from fastload.attach.looking import shown
 from fastload.errors import UsageError
 from fastload.loader.base import BaseLoader
-from fastload.loader.options import OWN
+from fastload.loader.options import LoaderOptions
 from fastload.lowering import loaders, reach
 from fastload.plan.pipeline import Pipeline
 from fastload.spec import Json
@@ -136,11 +136,12 @@ def void(loader: BaseLoader[object]) -> list[str]:
         notes.append(
             "in_order=False: batches come in order all the same, which costs threads nothing"
         )
-    if loader.seed_samples:
+    if loader._own.seed_samples:
         notes.append("seed_samples: every draw is already keyed by its sample")
     return notes
 
 
+SNAPSHOTS = "snapshot_every_n_steps"
 # Arguments that a loader keeps in attributes of the same names, whatever it loads.
 KEPT = (
     "collate_fn", "pin_memory", "timeout", "worker_init_fn", "generator", "persistent_workers",
@@ -155,7 +156,8 @@ def of(loader: Torchs[object]) -> Json:
     """
     _check_class(loader)
     values = {name: getattr(loader, name) for name in KEPT if name in TORCHS}
-    values |= {name: getattr(loader, name) for name in OWN if name in vars(loader)}
+    own = vars(loader).get("_own")
+    values |= vars(own) if isinstance(own, LoaderOptions) else _of_torchdata(loader)
     values |= {"dataset": loader.dataset, "num_workers": loader.num_workers}
     if loader.num_workers:
         values |= {
@@ -163,6 +165,11 @@ def of(loader: Torchs[object]) -> Json:
             "multiprocessing_context": loader.multiprocessing_context,
         }
     return values | _order_of(loader)
+
+
+def _of_torchdata(loader: object) -> Json:
+    """What its StatefulDataLoader has besides PyTorch's arguments."""
+    return {name: value for name, value in vars(loader).items() if name == SNAPSHOTS}
 
 
 def _check_class(loader: object) -> None:

@@ -12,7 +12,7 @@ from fastload.attach.looking import Routed
 from fastload.backends.base import Engine
 from fastload.engine import make as engines
 from fastload.engine.stacks import Stacks
-from fastload.loader.options import OWN, LoaderOptions
+from fastload.loader.options import LoaderOptions
 from fastload.lowering import loaders
 from fastload.plan.bad_samples import BadSamples
 from fastload.plan.plan import Plan
@@ -44,6 +44,9 @@ class Route(Routed):
 class BaseLoader(torch.utils.data.DataLoader[T_co], _Attributes):
     """The attributes of a `DataLoader`, for the functions that read them."""
 
+    # fastload's own keywords. Attributes have their values, too, for frameworks that look for
+    # arguments there; but a subclass may have other things under such names.
+    _own: LoaderOptions
     _route: Route
     _engine: Engine | None  # made when the first epoch begins
     _epoch: int  # of the next iter()
@@ -56,12 +59,6 @@ class BaseLoader(torch.utils.data.DataLoader[T_co], _Attributes):
     _bad: BadSamples  # of the last epoch that an engine of fastload's ran
     _sizes: set[int]  # of the size schedule, px: those that were found possible
     _steps: int  # batches in an epoch, where the size schedule must know
-
-    @property
-    def options(self) -> LoaderOptions:
-        """fastload's own keywords, as they are now."""
-        values = vars(self)
-        return LoaderOptions(**{name: values[name] for name in OWN})
 
     @property
     def _source(self) -> Source | None:

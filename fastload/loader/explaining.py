@@ -101,7 +101,7 @@ def _now(loader: BaseLoader[object]) -> list[str]:
     )
     whose = BACKENDS.distribution(route.backend)
     name = f"{route.backend} of {whose}" if whose else route.backend
-    out = [f"backend {name}, {workers}, device {loader.device or 'cpu'}"]
+    out = [f"backend {name}, {workers}, device {loader._own.device or 'cpu'}"]
     if route.plan:
         out += [f"  {tiers.native(route.plan)}"] * (route.backend == "native")
         out += route.plan.joint.explain() if route.plan.joint else _plan(loader, route.plan)
@@ -109,7 +109,7 @@ def _now(loader: BaseLoader[object]) -> list[str]:
     out += [f"  backend {route.backend}: {route.why}"] * bool(route.why)
     if route.plan and known.seeks and not route.plan.joint:
         indexes = loader._engine.indexes() if loader._engine else None
-        out.append(f"  {seek_said.describe(loader.seek_index, route.plan.source, indexes)}")
+        out.append(f"  {seek_said.describe(loader._own.seek_index, route.plan.source, indexes)}")
     if route.plan and isinstance(mixed := route.plan.source, Mixed):
         out.append(f"  parts   {mixture.describe(mixed.recipe)}")
     if route.plan and (far := remote(route.plan.source)) is not None:
@@ -121,7 +121,7 @@ def _now(loader: BaseLoader[object]) -> list[str]:
 def _by_torch(loader: BaseLoader[object]) -> list[str]:
     """Of a loader that PyTorch's own engine runs."""
     reasons = loader._route.reasons
-    off = lazy_images.why_not(wanted=loader.lazy_images)
+    off = lazy_images.why_not(wanted=loader._own.lazy_images)
     how = "unchanged" if off else "with fastload's decoding of the JPEGs that it opens"
     steps = () if off else divided.steps(loader.dataset) or composing.names(loader.dataset)
     if steps:
@@ -135,10 +135,10 @@ def _by_torch(loader: BaseLoader[object]) -> list[str]:
             "  batches lie in shared memory that is used again: of each worker, "
             f"{handing.kept(loader)} batches at most"
         )
-    seek = f"lazy images are off: {off}" if off else seek_contents.describe(loader.seek_index)
+    seek = f"lazy images are off: {off}" if off else seek_contents.describe(loader._own.seek_index)
     out.append(f"  {seek}")
-    out += ["  decode_scale 'fast' changes nothing there"] * (loader.decode_scale == "fast")
-    if loader.seed_samples:
+    out += ["  decode_scale 'fast' changes nothing there"] * (loader._own.decode_scale == "fast")
+    if loader._own.seed_samples:
         out.append("  seed_samples: every sample is fetched after seeding Python, NumPy and torch")
     return out
 
@@ -148,6 +148,6 @@ def _plan(loader: BaseLoader[object], plan: Plan) -> list[str]:
     out += sizes.explain(loader, plan)
     if plan.target is not None:
         out.append(f"  target  {plan.target.described()}, in place of labels")
-    if loader.mix is not None:
-        out.append(f"  mix     {loader.mix}, labels float32 [N, {plan.classes}]")
-    return out + engines.explain(loader, loader._engine, loader._route.backend, plan)
+    if loader._own.mix is not None:
+        out.append(f"  mix     {loader._own.mix}, labels float32 [N, {plan.classes}]")
+    return out + engines.explain(loader._own, loader._engine, loader._route.backend, plan)

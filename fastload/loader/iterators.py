@@ -38,8 +38,8 @@ class _Watched(_BaseDataLoaderIter):
 
     def __init__(self, loader: BaseLoader[object]) -> None:
         self._follow(loader)
-        self._lazy = not lazy_images.why_not(wanted=loader.lazy_images)
-        self._indexes = lazy_images.contents(loader.seek_index) if self._lazy else None
+        self._lazy = not lazy_images.why_not(wanted=loader._own.lazy_images)
+        self._indexes = lazy_images.contents(loader._own.seek_index) if self._lazy else None
         if self._lazy and divided.steps(loader.dataset):
             loader = _divided(loader)
         if self._keys:
@@ -61,9 +61,9 @@ class _Watched(_BaseDataLoaderIter):
         """The epoch that the loader has opened."""
         self._last = time.perf_counter()
         self._progress: Progress = loader._progress
-        self._keys = _Keys(loader) if loader.seed_samples else None
+        self._keys = _Keys(loader) if loader._own.seed_samples else None
         self._reading: Reading | None = None
-        self._every = 0 if self._keys else loader.snapshot_every_n_steps or 0
+        self._every = 0 if self._keys else loader._own.snapshot_every_n_steps or 0
 
     def _reset(self, loader: BaseLoader[object], first_iter: bool = False) -> None:
         if not first_iter:

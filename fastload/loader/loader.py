@@ -177,6 +177,7 @@ class DataLoader(BaseLoader[T_co]):
 
     def _set_up(self, options: LoaderOptions) -> None:
         vars(self).update(vars(options))
+        self._own = options
         self._epoch, self._progress = 0, Progress(0, done=True)
         self._pending = self._early = self._engine = None
         self._meter, self._opening, self._stacks = Meter(), Opening(), Stacks()
@@ -187,7 +188,9 @@ class DataLoader(BaseLoader[T_co]):
     def __iter__(self) -> _BaseDataLoaderIter:
         with self._opening.alone():
             self._look_again()
-            lazily = not self._route.backend and not lazy_images.why_not(wanted=self.lazy_images)
+            lazily = not self._route.backend and not lazy_images.why_not(
+                wanted=self._own.lazy_images
+            )
             routing.warn(self._route, lazily=lazily)
             early, self._early = self._early, None
             if early is not None and self._progress.epoch == self._epoch - 1:

@@ -51,7 +51,7 @@ class Native(Reseeded):
         with room.Told():
             engine, plan, self._bad = _ready(loader)
             self._plan = plan
-            self._done_with_bad = "left out" if loader.on_error == "skip" else "substituted"
+            self._done_with_bad = "left out" if loader._own.on_error == "skip" else "substituted"
             if plan.joint is not None:
                 prepare(engine, self._collate_fn)
             engine.on_bad = functools.partial(self._bad.take, self._meter, self._progress)
@@ -144,12 +144,12 @@ def _ready(loader: BaseLoader[object]) -> tuple[Engine, Plan, BadSamples]:
 
     Raises BackendError and DeviceError.
     """
-    devices.check_process(loader.device)
+    devices.check_process(loader._own.device)
     plan = loader._route.plan
     assert plan is not None  # else PyTorch's own engine runs the data set
     if loader._engine is None or loader._engine.forked:
         loader._engine = loader._make_engine(loader._route)
-        loader._bad = BadSamples(plan.source, loader.bad_samples, loader.max_bad)
+        loader._bad = BadSamples(plan.source, loader._own.bad_samples, loader._own.max_bad)
     return loader._engine, plan, loader._bad
 
 
@@ -164,8 +164,8 @@ def seed(loader: BaseLoader[object], base_seed: int) -> int:
     (by rank 0, where ranks share it).
     """
     progress = loader._progress
-    if progress.seed is None and loader.seed is not None:
-        progress.seed = int(loader.seed)
+    if progress.seed is None and loader._own.seed is not None:
+        progress.seed = int(loader._own.seed)
     elif progress.seed is None:
         drawn = distributed.shared(base_seed, loader)
         before = not progress.fresh or progress.base_seed is not None  # for an earlier epoch

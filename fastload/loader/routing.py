@@ -28,7 +28,7 @@ def find(loader: BaseLoader[object]) -> Route:
     reasons = [*reasons, *arguments.unlike(loader, pipeline, ours=ours)]
     if pipeline is None or reasons:
         return _torchs_engine(loader, reasons, marks)
-    options = loader.options
+    options = loader._own
     if pipeline.joint is not None:
         return _joint(loader, pipeline, marks)
     # A foreign data set that is not native is best left to the engine that its author knows, which
@@ -55,7 +55,7 @@ def find(loader: BaseLoader[object]) -> Route:
 
 def _joint(loader: BaseLoader[object], pipeline: Pipeline, marks: lowering.Marks) -> Route:
     """Of images and targets that are transformed together: the native engine, or PyTorch's own."""
-    options, reasons = loader.options, list[str]()
+    options, reasons = loader._own, list[str]()
     if options.backend not in ("auto", "native"):
         reasons.append(f"backend {options.backend} moves no boxes")
     if type(loader.batch_sampler) in SIZED:
@@ -133,7 +133,7 @@ def _insists(loader: BaseLoader[object]) -> str:
     """The option that PyTorch's own engine cannot honour, so that it is no way out; "" if there is
     none.
     """
-    options = loader.options
+    options = loader._own
     cases = (
         (options.backend != "auto", f"backend={options.backend!r}"),
         (options.decode == "gpu", "decode='gpu'"),

@@ -16,7 +16,11 @@ from fastload.plan.plan import Plan, bucket_problems
 def count_steps(loader: BaseLoader[object]) -> int:
     """Batches in an epoch, where the size schedule must know; else 0. Raises UsageError."""
     try:
-        return len(loader) if loader.size_schedule and loader.size_schedule.counts_steps else 0
+        return (
+            len(loader)
+            if loader._own.size_schedule and loader._own.size_schedule.counts_steps
+            else 0
+        )
     except TypeError:
         raise UsageError(
             "size_schedule: total_steps needs a sampler with a length; add __len__, or give "
@@ -26,9 +30,11 @@ def count_steps(loader: BaseLoader[object]) -> int:
 
 def at(loader: BaseLoader[object], plan: Plan, epoch: int, step: int) -> int | None:
     """Of a batch's images, px; None for the pipeline's own."""
-    if loader.size_schedule is None:
+    if loader._own.size_schedule is None:
         return None
-    side = progressive.checked_size(loader.size_schedule, plan.full, epoch, step, loader._steps)
+    side = progressive.checked_size(
+        loader._own.size_schedule, plan.full, epoch, step, loader._steps
+    )
     if side is not None and side not in loader._sizes:
         plan.at(side)  # raises here, in the user's thread, what a function's size makes impossible
         loader._sizes.add(side)
@@ -53,11 +59,11 @@ def explain(loader: BaseLoader[object], plan: Plan) -> list[str]:
         return [f"  buckets {loader.batch_sampler.said()}"]
     if type(loader.batch_sampler) is TokenSampler:
         return [f"  tokens  {loader.batch_sampler.said()}"]
-    if loader.size_schedule is None:
+    if loader._own.size_schedule is None:
         return []
     first = at(loader, plan, loader._epoch, 0) or plan.full
     sizes = f"{first} px at the start of epoch {loader._epoch}, {plan.full} px in the pipeline"
-    return [f"  sizes   {loader.size_schedule}: {sizes}"]
+    return [f"  sizes   {loader._own.size_schedule}: {sizes}"]
 
 
 def by_sampler(loader: BaseLoader[object], plan: Plan) -> Plan:
@@ -69,7 +75,7 @@ def by_sampler(loader: BaseLoader[object], plan: Plan) -> Plan:
     batches = loader.batch_sampler
     if type(batches) is not BucketSampler and type(batches) is not TokenSampler:
         return plan
-    if loader.size_schedule is not None:
+    if loader._own.size_schedule is not None:
         name = type(batches).__name__
         raise UsageError(f"DataLoader: size_schedule and {name} are both given; choose one")
     if batches.length != len(plan.source):
@@ -79,7 +85,7 @@ def by_sampler(loader: BaseLoader[object], plan: Plan) -> Plan:
         )
     if isinstance(batches, TokenSampler):
         tokens = batches.tokens
-        return patches.patched(plan, batches.patch, tokens, batches.shapes, loader.device)
+        return patches.patched(plan, batches.patch, tokens, batches.shapes, loader._own.device)
     if problems := bucket_problems(plan, batches.counts):
         raise PipelineError(problems)
     return plan

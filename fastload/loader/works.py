@@ -49,7 +49,7 @@ def works(
         ordered = _sized(batches, start, progress.first)
     else:
         ordered = _sampled(loader, progress, sampler, start)
-    if loader.size_schedule is None:
+    if loader._own.size_schedule is None:
         return ordered
     return sizes.each(loader, plan, progress.epoch, ordered)
 
@@ -58,7 +58,7 @@ def keyed_epoch(loader: BaseLoader[object], progress: Progress) -> int:
     """The epoch in the keys of draws. Without a seed of the loader's each epoch has a seed of its
     own, so that a generator that is set back brings its draws back, as in PyTorch.
     """
-    return 0 if loader.seed is None else progress.epoch
+    return 0 if loader._own.seed is None else progress.epoch
 
 
 def ahead(

@@ -62,9 +62,10 @@ def misfits(loader: ResumableLoader, state: State) -> list[str]:
             f"the state's order is of {state['sampler']}, the loader's of "
             f"{epochs.described(loader)}; use the same sampler"
         )
-    if loader.seed is not None and state["seed"] != loader.seed:
+    seed = loader._own.seed
+    if seed is not None and state["seed"] != seed:
         wrong.append(
-            f"the state has seed {state['seed']}, the loader {loader.seed}; use the same seed, or "
+            f"the state has seed {state['seed']}, the loader {seed}; use the same seed, or "
             "leave it out"
         )
     if batch is None or state["batch"] is None or state["position"] is None:

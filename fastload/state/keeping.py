@@ -145,7 +145,7 @@ class Keeper:
         self.ahead: set[int] = set(self.dropped)
         self.first = self.front = first - len(self.dropped)  # before it all were handed out
         self.passed: list[list[object]] = [[] for _ in range(self.workers)]
-        steps = loader.snapshot_every_n_steps or 0
+        steps = loader._own.snapshot_every_n_steps or 0
         # A worker tells its state every so many of its batches.
         self.every = 1 if not (self.in_order or self.stream) else -(-steps // self.workers)
         self.waiting = self.workers  # that have not begun

@@ -132,8 +132,6 @@ class ResumableLoader(FollowedLoader, Protocol):
     _epoch: int  # of the next iter()
 
     @property
-    def seed(self) -> int | None: ...
-    @property
     def generator(self) -> torch.Generator | None: ...
     @property
     def _progress(self) -> Progress:

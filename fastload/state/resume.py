@@ -92,7 +92,7 @@ def state_dict(loader: ResumableLoader, progress: Progress, pending: Progress | 
         "position": None if batch is None else now.step * batch,
         "batch": batch,
         "world": world,
-        "seed": loader.seed if now.seed is None else now.seed,
+        "seed": loader._own.seed if now.seed is None else now.seed,
         "order_seed": now.order_seed,
         "order_epoch": now.order_epoch,
         "generator": None if generator is None else packing.packed(generator),
@@ -169,7 +169,7 @@ def _draws(loader: ResumableLoader) -> bool:
     """
     if epochs.own_generator(loader) is not None or distributed.split(loader)[0] > 1:
         return False
-    seeded = loader.seed is not None or loader._source is None
+    seeded = loader._own.seed is not None or loader._source is None
     if loader.num_workers and keeping.follows(loader):
         seeded = False  # its workers' generators may matter
     return not (seeded and isinstance(epochs.sampler_of(loader), epochs.PURE))
@@ -203,7 +203,7 @@ def load(loader: ResumableLoader, state: State) -> Progress:
     drawn = (
         step > 0
         or state["order_seed"] is not None
-        or state["seed"] != loader.seed
+        or state["seed"] != loader._own.seed
         or not state.get("_iterator_finished", True)
     )
     begins = private and generator is None and not drawn

@@ -35,6 +35,29 @@ def remade(loader, **changed):
     return type(loader)(**given, **changed)
 
 
+def test_a_subclass_may_have_attributes_of_such_names(folder):
+    class Loader(fastload.DataLoader):
+        def __init__(self, *args, **options):
+            super().__init__(*args, **options)
+            self.device = torch.device("cpu")
+            self.options = self.mix = self.backend = self.seek_index = object()
+            self.seed, self.size_schedule, self.decode = "mine", [9], lambda image: image
+            self.max_bad, self.snapshot_every_n_steps = "few", "often"
+
+    data = fastload.open(folder, OPS)
+    for workers in (0, 1):
+        settings = {"num_workers": workers, "shuffle": True, "seed": 5}
+        want = fastload.DataLoader(data, 4, **settings)
+        loader = Loader(data, 4, **settings)
+        pairs = zip(loader, want, strict=True)
+        assert all(a.equal(b) and c.equal(d) for (a, c), (b, d) in pairs)
+        assert (loader.seed, loader.device.type) == ("mine", "cpu")
+        assert loader.explain() == want.explain()
+        again = fastload.DataLoader(data, 4, **settings)
+        again.load_state_dict(loader.state_dict())
+        assert fastload.accelerate(loader).seed == 5
+
+
 def test_frameworks_can_make_it_again(folder):
     data = fastload.open(folder, [RandomResizedCrop(9)])
     loader = fastload.DataLoader(

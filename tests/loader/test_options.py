@@ -21,7 +21,7 @@ def test_the_signature_has_pytorchs_arguments_and_every_option_with_its_default(
 
 def test_every_option_is_documented_and_an_attribute():
     loader = fastload.DataLoader([1, 2], seed=5, max_bad=3, bad_samples=None)
-    assert loader.options == LoaderOptions(seed=5, max_bad=3)
-    assert {name: getattr(loader, name) for name in OWN} == dataclasses.asdict(loader.options)
+    assert loader._own == LoaderOptions(seed=5, max_bad=3)
+    assert {name: getattr(loader, name) for name in OWN} == dataclasses.asdict(loader._own)
     undocumented = [name for name in OWN if name not in (fastload.DataLoader.__doc__ or "")]
     assert not undocumented
