@@ -24,7 +24,7 @@ from fuzz import parts, span_seeds
 from fuzz.parts import one_line
 from fuzz.places import FEW, as_the_engine_reads, inside
 
-SHARE = 512  # inputs of which one is opened
+SHARE = 256  # inputs of which one is opened
 MOST_MEMORY = 64 << 10  # KiB that one input may add to what the process has had
 
 
