@@ -157,7 +157,7 @@ NEWER = (
     Pipeline("MMPretrain-like: OpenCV, from bytes", "open-mmlab/mmpretrain", 224,
              lambda s: user.OfArrays(user.crop_resized(s), user.flipped), "FromBytes",
              own_data("FromBytes",
-             "has no read_bytes")),
+             "uses `self.paths[index].read_bytes`")),
     Pipeline("Albumentations-like data set with OpenCV", "Albumentations' and Kaggle's examples",
              224, lambda s: user.OfArrays(user.crop_resized(s), user.flipped, user.brightened),
              "ByOpenCV", own_data("ByOpenCV",
