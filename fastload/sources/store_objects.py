@@ -65,7 +65,8 @@ class Behind:
         layout = layouts.of_objects(names, sizes, piece)
         digest = f"{self.digest}-{piece}" if piece else self.digest
         store = _store(self.folder, self.settings)
-        return Access(self.url, self.settings, layout, {}, digest, store)
+        etags = [each.etag for each in self.objects]
+        return Access(self.url, self.settings, layout, {}, digest, store, etags)
 
     def path(self, folder: str) -> str:
         """Of the data set whose files lie in this folder."""
@@ -112,6 +113,13 @@ def _checked(url: Url, objects: Iterable[Object]) -> tuple[Object, ...]:
     for each in found:
         if wrong := problem(each.key):
             raise NameRefusedError(f"{url.shown}: key {shown(each.key)} {wrong}; rename it")
+    above = set(layouts.folders_of(each.key for each in found))
+    for each in found:
+        if each.key in above:
+            raise NameRefusedError(
+                f"{url.shown}: key {shown(each.key)} is a folder of others, too, and cannot be a "
+                "file; rename it"
+            )
     return found
 
 
