@@ -11,7 +11,7 @@ import pytest
 
 from fastload.errors import ObjectChangedError, SourceError
 from fastload.sources import first_look, read
-from tests.remote.conftest import CACHE
+from tests.remote.conftest import CACHE, PIECE
 from tests.sources import span_helpers
 from tests.sources.tar_helpers import put
 
@@ -109,3 +109,29 @@ def test_who_has_it_open_too_may_end_during_a_first_look(stored, opened, tmp_pat
 
     monkeypatch.setattr(first_look, "part", looked)
     assert samples(opened(url)) == images
+
+
+def test_a_look_that_was_interrupted_goes_on_with_captions(stored, opened, tmp_path, monkeypatch):
+    (tmp_path / "local").mkdir()
+    for n, image in enumerate(span_helpers.images()[:4]):
+        members = [(f"{n}.jpg", image), (f"{n}.txt", b"no. %d" % n)]
+        put(tmp_path / "local" / f"{n}.tar", members, tarfile.GNU_FORMAT)
+    url, part, looked = stored(tmp_path / "local"), first_look.part, []
+
+    def interrupted(path, *given):
+        if path.endswith("2.tar"):
+            raise KeyboardInterrupt
+        return part(path, *given)
+
+    def counted(path, *given):
+        looked.append(Path(path).name)
+        return part(path, *given)
+
+    small = {"cache_bytes": PIECE, "target": "txt"}
+    monkeypatch.setattr(first_look, "part", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        opened(url, **small)
+    monkeypatch.setattr(first_look, "part", counted)
+    data = opened(url, **small)
+    assert sorted(looked) == ["2.tar", "2.tar", "3.tar", "3.tar"]  # the images, and the captions
+    assert [data[n][1] for n in range(4)] == [f"no. {n}" for n in range(4)]
