@@ -124,7 +124,7 @@ def _checked(url: Url, objects: Iterable[Object]) -> tuple[Object, ...]:
 
 
 def _of_pattern(url: Url, settings: Settings) -> tuple[Object, ...]:
-    """Those that a pattern names. Raises SourceError."""
+    """Those that a pattern names, or the one that is called so. Raises SourceError."""
     store = _store(url.folder, settings)
     if url.scheme in UNLISTED:
         if "*" in url.name:
@@ -136,9 +136,13 @@ def _of_pattern(url: Url, settings: Settings) -> tuple[Object, ...]:
         with ThreadPoolExecutor(AT_ONCE, "fastload-sizes") as threads:
             sized = threads.map(lambda name: _sized(store, name), names)
         found = {one.key: one for one in sized if one}
+        if len(found) < len(names) and (one := _sized(store, url.name)):
+            return _checked(url, [one])
     else:
         beside = [each for each in _listed(store) if "/" not in each.key and each.key[0] != "."]
         found = {each.key: each for each in beside}
+        if url.name in found:
+            return _checked(url, [found[url.name]])
         names = expanded(url.name, found)
     if missing := [name for name in names if name not in found]:
         raise StoreError(

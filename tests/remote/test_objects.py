@@ -135,3 +135,19 @@ def test_a_look_that_was_interrupted_goes_on_with_captions(stored, opened, tmp_p
     data = opened(url, **small)
     assert sorted(looked) == ["2.tar", "2.tar", "3.tar", "3.tar"]  # the images, and the captions
     assert [data[n][1] for n in range(4)] == [f"no. {n}" for n in range(4)]
+
+
+def test_an_object_may_be_called_as_a_pattern(bucket, prefix, opened, tars):
+    bucket.put(f"{prefix}/{{0..1}}.tar", (tars / "3.tar").read_bytes())
+    source = opened(f"s3://{bucket.name}/{prefix}/{{0..1}}.tar").pipeline.source
+    assert read(source, 0) == span_helpers.images()[15]
+
+
+def test_another_process_may_be_in_another_folder(stored, opened, tars, tmp_path, monkeypatch):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    kept = pickle.dumps(opened(stored(tars), cache="disk"))
+    monkeypatch.chdir(tmp_path)
+    data = pickle.loads(kept)
+    assert samples(data) == span_helpers.images()
+    assert data.pipeline.source.remote.access.as_dict()["data_images"] == span_helpers.COUNT
