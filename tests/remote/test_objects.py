@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from fastload import DataLoader
 from fastload.errors import ObjectChangedError, SourceError
 from fastload.sources import first_look, read
 from tests.remote.conftest import CACHE, PIECE
@@ -151,3 +152,14 @@ def test_another_process_may_be_in_another_folder(stored, opened, tars, tmp_path
     data = pickle.loads(kept)
     assert samples(data) == span_helpers.images()
     assert data.pipeline.source.remote.access.as_dict()["data_images"] == span_helpers.COUNT
+
+
+def test_an_epoch_that_was_dropped_leaves_nothing_planned(stored, opened, tars):
+    data = opened(stored(tars), cache_bytes=100_000)
+    whole = data.pipeline.source.remote.access.whole
+    batches = iter(DataLoader(data, 2, num_workers=1))
+    next(batches)
+    assert whole
+    del batches
+    gc.collect()
+    assert not whole
