@@ -5,7 +5,7 @@ to read one says so first.
 import os
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
-from weakref import WeakValueDictionary
+from weakref import WeakSet
 
 
 class Arrivals(Protocol):
@@ -18,19 +18,20 @@ class Arrivals(Protocol):
         """What messages call the file."""
 
 
-_by_folder: WeakValueDictionary[str, Arrivals] = WeakValueDictionary()
+# A data set may be open several times: as long as one of them is, its files are not there yet
+_by_folder: dict[str, WeakSet[Arrivals]] = {}
 
 
 def expect(folder: str, arrivals: Arrivals) -> None:
     """Files below this folder come by `arrivals`, as long as somebody has it."""
-    _by_folder[folder] = arrivals
+    _by_folder.setdefault(folder, WeakSet()).add(arrivals)
 
 
 def of(path: str) -> Arrivals | None:
     """How the file comes; None: it lies there."""
     folder = os.path.abspath(path) if _by_folder else ""
     while len(folder) > 1:
-        if (found := _by_folder.get(folder)) is not None:
+        for found in _by_folder.get(folder, ()):
             return found
         folder = os.path.dirname(folder)
     return None

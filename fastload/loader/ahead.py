@@ -92,7 +92,8 @@ class _Soon:
         self.wanted: Counter[int] = Counter()  # bytes by group, of what is counted and not passed
         self.chunks: deque[_Chunk] = deque()  # counted, to be planned
         self.held: deque[tuple[_Chunk, Held]] = deque()  # planned, to be passed
-        self._end = weakref.finalize(self, _release, self.access, _Handles(self.held))
+        self.whole: set[int] = set()  # groups that this epoch has planned as a whole
+        self._end = weakref.finalize(self, _end, self.access, _Handles(self.held), self.whole)
         self._end.atexit = False
 
     def look(self, step: int) -> None:
@@ -131,6 +132,7 @@ class _Soon:
                 continue
             if self.wanted[group] >= MOST * self.weights[group]:
                 access.whole.add(group)
+                self.whole.add(group)
                 plan += entry.missing_in(group)
             else:
                 plan += access.layout.stretches(chunk.of_rank(group, self.future))
@@ -143,6 +145,7 @@ class _Soon:
             if self.wanted[group] <= 0:
                 del self.wanted[group]
                 self.access.whole.discard(group)
+                self.whole.discard(group)
         self.access.release(held)
 
 
@@ -188,6 +191,12 @@ class _Handles:
 def _drop(access: Access, held: "deque[Held]") -> None:
     """The epoch was dropped before its end."""
     access.fetcher.forget()
+    _release(access, held)
+
+
+def _end(access: Access, held: "_Handles", whole: set[int]) -> None:
+    """What was planned and is not passed may be dropped, and is another epoch's to plan."""
+    access.whole.difference_update(whole)
     _release(access, held)
 
 

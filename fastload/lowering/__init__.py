@@ -148,7 +148,8 @@ def _store(
     usual = access.Settings()
     return access.Settings(
         dict(options or {}),
-        None if cache is None else os.fspath(cache),
+        # Programs change their folder; and so may who unpickles it
+        None if cache is None else os.path.abspath(cache),
         usual.cache_bytes if cache_bytes is None else cache_bytes,
         usual.max_bandwidth if max_bandwidth is None else max_bandwidth,
         usual.deadline if deadline is None else deadline,

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -83,11 +83,14 @@ class Access:
         small: Mapping[str, bytes],
         digest: str,
         store: Store,
+        etags: Sequence[str] = (),
     ) -> None:
-        """digest: of the entry; small: its files that are whole from the beginning."""
+        """digest: of the entry; small: its files that are whole from the beginning; etags: of each
+        file, as the store has listed them, if it has.
+        """
         self.samples = layout.cells if layout.beside < 0 else layout.beside  # of the data set
         self.url, self.settings, self.layout, self.digest = url, settings, layout, digest
-        self.small, self.store = small, store
+        self.small, self.store, self.etags = small, store, etags
         self._mutex, self._process = threading.Lock(), 0
         self.line = waiting.Line(url.shown, store.traffic)
         self.whole: set[int] = set()  # groups that epochs under way have planned as a whole
@@ -98,7 +101,7 @@ class Access:
         self._process = os.getpid()
         self.cache = Cache(self.settings.cache, self.settings.cache_bytes)
         self.entry = self.cache.entry(self.digest, self.url.shown, self.layout, self.small)
-        self.fetcher = Fetcher(self.store, self.cache, self.entry)
+        self.fetcher = Fetcher(self.store, self.cache, self.entry, self.etags)
         self.generation = object()  # another one: descriptors of files are opened anew
         weakref.finalize(self, self.fetcher.close).atexit = False
 
@@ -116,7 +119,8 @@ class Access:
 
     @property
     def folder(self) -> str:
-        return self.entry.folder
+        """Where the data set's files lie."""
+        return os.path.join(self.entry.folder, self.layout.below).rstrip("/")
 
     @property
     def fits(self) -> bool:
@@ -204,7 +208,7 @@ class Access:
         mixed = f"; mixed in blocks of {window / MIB:,.0f} MiB" if window else ""
         return (
             f"{self.url.shown}: {self.share_there():.0%} of {size:,.0f} MiB are in the cache "
-            f"{self.folder} (at most {limit:,.0f} MiB){mixed}"
+            f"{self.entry.folder} (at most {limit:,.0f} MiB){mixed}"
         )
 
     def as_dict(self) -> Json:

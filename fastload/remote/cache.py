@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from fastload.errors import CacheError
 from fastload.files import cache as own_cache
 from fastload.remote.entry import ABOUT, CELLS, EACH, GROUPS, HEADER, Entry, header, write_at
-from fastload.remote.layout import Layout
+from fastload.remote.layout import Layout, folders_of
 from fastload.remote.locks import Locks
 from fastload.remote.spare import Spare
 
@@ -84,10 +84,10 @@ class Cache:
     def _make(self, folder: str, url: str, layout: Layout, small: Mapping[str, bytes]) -> None:
         new = f"{folder}.{secrets.token_hex(8)}{NEW}"
         os.mkdir(new, FOLDER_MODE)
-        names = [*layout.names, *small]
-        for below in sorted({os.path.dirname(name) for name in names} - {""}):
-            os.makedirs(os.path.join(new, below), FOLDER_MODE, exist_ok=True)
-        for name, size in zip(layout.names, layout.sizes.tolist(), strict=True):
+        names = [*layout.paths, *small]
+        for below in folders_of(names):
+            os.mkdir(os.path.join(new, below), FOLDER_MODE)
+        for name, size in zip(layout.paths, layout.sizes.tolist(), strict=True):
             file = _file(new, name)
             os.ftruncate(file, size)
             os.close(file)
@@ -245,7 +245,7 @@ def _other(path: str, descriptor: int) -> bool:
 
 def _whole(folder: str, layout: Layout, small: Mapping[str, bytes]) -> bool:
     """Whether all files of an entry are there, in their sizes."""
-    sizes = dict(zip(layout.names, layout.sizes.tolist(), strict=True))
+    sizes = dict(zip(layout.paths, layout.sizes.tolist(), strict=True))
     sizes |= {name: len(content) for name, content in small.items()}
     sizes |= {CELLS: HEADER + layout.cells, GROUPS: HEADER + EACH * layout.groups}
     try:

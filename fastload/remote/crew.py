@@ -3,6 +3,7 @@
 import threading
 import time
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -45,6 +46,7 @@ class State:
     store: Store
     cache: Cache
     entry: Entry
+    listed: Sequence[str] = ()  # ETags by file, where they were known before
     changed: threading.Condition = field(default_factory=threading.Condition)
     work: threading.Condition = field(init=False)
     urgent: deque[tuple[int, int]] = field(default_factory=deque)  # stretches of cells
@@ -52,7 +54,7 @@ class State:
     active: list[Job] = field(default_factory=list)
     # What went wrong and when, by the stretch of cells
     failed: dict[tuple[int, int], tuple[FastloadError, float]] = field(default_factory=dict)
-    etags: dict[int, str] = field(default_factory=dict)  # by file
+    etags: dict[int, str] = field(default_factory=dict)  # by file, as the first answer had them
     done: deque[tuple[float, int]] = field(default_factory=deque)  # when, and how many bytes
     seconds_per_byte: float = 0.0  # once the first byte has come
     threads: int = 0
@@ -258,6 +260,11 @@ def _brought(state: State, job: Job, first: int, last: int) -> int:
                 f"{state.store.shown(name)}: has another size than its index says (got {got.size} "
                 f"bytes, want {want}); open the data set again, or convert again"
             )
+        if span.file not in state.etags and _other(state, span.file, got.etag):
+            raise ObjectChangedError(
+                f"{state.store.shown(name)}: has changed since the data set was opened (another "
+                "ETag); open it again"
+            )
         state.etags.setdefault(span.file, got.etag)
         wrong = entry.put(first, last, memoryview(got.data))
         if not wrong:
@@ -267,3 +274,11 @@ def _brought(state: State, job: Job, first: int, last: int) -> int:
         f"{state.store.shown(name)}: is not what its index says ({wrong}); convert again, or "
         "restore the object"
     )
+
+
+def _other(state: State, file: int, etag: str) -> bool:
+    """Whether an object is not the one that was listed. Listings of some stores leave the quotes
+    out.
+    """
+    listed = state.listed[file] if state.listed else ""
+    return bool(listed and etag) and listed.strip('"') != etag.strip('"')

@@ -3,7 +3,7 @@
     cells    a header, then a byte for each cell: ABSENT, THERE or UNPROVED
     groups   a header, then a RECORD for each group: when it was last let go, and where it lies
     about    JSON: the URL, and the names and sizes of the files
-    the data set's files, sparse, of their full size
+    the data set's files, sparse, of their full size; objects of any name in a folder `objects`
 
 A cell is marked once its bytes are written and their checksums were right. So a process that is
 killed at any moment leaves marks that are true. After a restart of the machine nobody knows what
@@ -108,7 +108,7 @@ class Entry:
         return (there.st_dev, there.st_ino) != (mine.st_dev, mine.st_ino)
 
     def path(self, file: int) -> str:
-        return os.path.join(self.folder, self.layout.names[file])
+        return os.path.join(self.folder, self.layout.paths[file])
 
     def missing(self, cells: Longs) -> Longs:
         """Those that are not there, or not proved."""

@@ -5,7 +5,7 @@ brings is waited for, not asked for again.
 """
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from fastload.remote.cache import Cache
 from fastload.remote.crew import LOOK, Job, State
@@ -19,8 +19,9 @@ LATE = 5.0  # s after which what failed before is tried again
 class Fetcher:
     """Brings cells of one data set into its entry, in this process."""
 
-    def __init__(self, store: Store, cache: Cache, entry: Entry) -> None:
-        self.state = State(store, cache, entry)
+    def __init__(self, store: Store, cache: Cache, entry: Entry, etags: Sequence[str] = ()) -> None:
+        """etags: of each file, that its object must have; nothing: as the first answer says."""
+        self.state = State(store, cache, entry, etags)
 
     def close(self) -> None:
         """The threads end after their requests; nobody waits for them."""

@@ -6,8 +6,10 @@ Samples in shards are cells; a group is about GROUP bytes of neighbours. Of othe
 bytes are a cell: GROUP of those that are brought whole, PIECE of those that come in parts.
 """
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +19,7 @@ from fastload.spec import Longs
 
 GROUP, PIECE = 8 << 20, 1 << 20  # bytes
 SEALED = -1
+OBJECTS = "objects"  # the folder of those of any name
 # What the cache keeps of a group: when it was last let go, and its cells and bytes in up to two
 # files; a part without cells is none
 RECORD = np.dtype(
@@ -54,13 +57,14 @@ class Layout:
     """The cells of a data set's files, numbered file by file.
 
     Args:
-        names: Of the files, in the cache and below the store's URL.
+        names: Of the files, below the store's URL, and in the cache below `below`.
         sizes: Bytes of each file.
         ends: int64 [C]: the byte behind each cell, in its file.
         file_first: int64 [F + 1]: the first cell of each file, and C.
         group_first: int64 [G + 1]: the first cell of each group, and the end of the last.
         beside: The first of G cells that belong to the groups too, one each; -1: there are none.
         checks: Gives the known checksums in cells from one number to before another.
+        below: A folder of the entry, so that no name is one of the cache's own; "": none is.
     """
 
     names: tuple[str, ...]
@@ -70,6 +74,12 @@ class Layout:
     group_first: Longs
     beside: int = -1
     checks: Callable[[int, int], list[Check]] = _no_checks
+    below: str = ""
+
+    @cached_property
+    def paths(self) -> tuple[str, ...]:
+        """Of the files, in their entry of the cache."""
+        return tuple(f"{self.below}/{name}" for name in self.names) if self.below else self.names
 
     @property
     def cells(self) -> int:
@@ -148,6 +158,16 @@ class Layout:
         return weights
 
 
+def folders_of(names: Iterable[str]) -> list[str]:
+    """What files of these names lie in, outer folders first."""
+    found = set[str]()
+    for below in {os.path.dirname(name) for name in names}:
+        while below and below not in found:
+            found.add(below)
+            below = os.path.dirname(below)
+    return sorted(found)
+
+
 def grouped(ends: Longs, file_first: Longs) -> Longs:
     """int64 [G + 1]: the first cell of each group, so that a group is of one file and has about
     GROUP bytes, and the end of the last.
@@ -171,4 +191,5 @@ def of_objects(names: tuple[str, ...], sizes: Longs, piece: int = 0) -> Layout:
         for count, size in zip(counts.tolist(), sizes.tolist(), strict=True)
     ]
     all_ends = np.concatenate(ends).astype(np.int64)
-    return Layout(names, sizes, all_ends, file_first, grouped(all_ends, file_first))
+    groups = grouped(all_ends, file_first)
+    return Layout(names, sizes, all_ends, file_first, groups, below=OBJECTS)

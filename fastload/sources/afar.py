@@ -51,11 +51,11 @@ class Objects:
     def told(self, source: Source) -> SpanSource:
         """The data set that was opened at `path`: its samples come from the store."""
         assert isinstance(source, SpanSource)  # as those of FORMATS are
-        self.access.samples = len(source)
         return replace(source, where=self.lying.url.shown, store=self)
 
     def samples(self, source: SpanSource) -> "RemoteSpans":
         assert source.spans is not None  # as those of FORMATS have
+        self.access.samples = len(source)
         numbers = [self._number_of[self._name(path)] for path in source.paths]
         first = self.access.layout.file_first[np.array(numbers, np.int64)]
         return RemoteSpans(self.access, source.spans, first, source.fields)

@@ -95,7 +95,9 @@ def parts(
                 return known.settled()
         some = [number for number in fitting if number is not None]
         look = _Look(where, Keeping(index, known, some), files, read)
-        look.others = [(one, Keeping(one.kept)) for one in _others.get() if afar]
+        look.others = [
+            (one, _known_too(one, wanted, stamps, fitting)) for one in _others.get() if afar
+        ]
         try:
             return look.over(order, stamps, fitting, pool)
         finally:
@@ -163,6 +165,30 @@ def _fitting(
         fits = number is not None and (known.asked[number], then[number]) == (asked, stamp)
         numbers.append(number if fits else None)
     return numbers
+
+
+def _known_too(
+    look: Look,
+    wanted: Sequence[tuple[str, str]],
+    stamps: Sequence[Stamp | SourceError],
+    fitting: Sequence[int | None],
+) -> Keeping:
+    """With what another look knows of the files that are not read now: one that was interrupted
+    goes on.
+    """
+    known = span_index.recall(look.kept)
+    if known is None:
+        return Keeping(look.kept)
+    here = _fitting(known, [(path, look.asked) for path, _ in wanted], stamps)
+    some = [
+        (number, part)
+        for number, (part, not_read) in enumerate(zip(here, fitting, strict=True))
+        if part is not None and not_read is not None
+    ]
+    keeping = Keeping(look.kept, known, [part for _, part in some])
+    for number, part in some:
+        keeping.carry(number, part)
+    return keeping
 
 
 def _tried(path: str, read: Read, asked: str) -> PartOrError:

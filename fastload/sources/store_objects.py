@@ -65,7 +65,8 @@ class Behind:
         layout = layouts.of_objects(names, sizes, piece)
         digest = f"{self.digest}-{piece}" if piece else self.digest
         store = _store(self.folder, self.settings)
-        return Access(self.url, self.settings, layout, {}, digest, store)
+        etags = [each.etag for each in self.objects]
+        return Access(self.url, self.settings, layout, {}, digest, store, etags)
 
     def path(self, folder: str) -> str:
         """Of the data set whose files lie in this folder."""
@@ -112,11 +113,18 @@ def _checked(url: Url, objects: Iterable[Object]) -> tuple[Object, ...]:
     for each in found:
         if wrong := problem(each.key):
             raise NameRefusedError(f"{url.shown}: key {shown(each.key)} {wrong}; rename it")
+    above = set(layouts.folders_of(each.key for each in found))
+    for each in found:
+        if each.key in above:
+            raise NameRefusedError(
+                f"{url.shown}: key {shown(each.key)} is a folder of others, too, and cannot be a "
+                "file; rename it"
+            )
     return found
 
 
 def _of_pattern(url: Url, settings: Settings) -> tuple[Object, ...]:
-    """Those that a pattern names. Raises SourceError."""
+    """Those that a pattern names, or the one that is called so. Raises SourceError."""
     store = _store(url.folder, settings)
     if url.scheme in UNLISTED:
         if "*" in url.name:
@@ -128,9 +136,13 @@ def _of_pattern(url: Url, settings: Settings) -> tuple[Object, ...]:
         with ThreadPoolExecutor(AT_ONCE, "fastload-sizes") as threads:
             sized = threads.map(lambda name: _sized(store, name), names)
         found = {one.key: one for one in sized if one}
+        if len(found) < len(names) and (one := _sized(store, url.name)):
+            return _checked(url, [one])
     else:
         beside = [each for each in _listed(store) if "/" not in each.key and each.key[0] != "."]
         found = {each.key: each for each in beside}
+        if url.name in found:
+            return _checked(url, [found[url.name]])
         names = expanded(url.name, found)
     if missing := [name for name in names if name not in found]:
         raise StoreError(

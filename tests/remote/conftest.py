@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from tests.remote.s3 import Bucket
 from tests.remote.web import Web, serving
 
 IMAGES, GROUP = 60, 24 << 10  # images of the data set; bytes of a group, so that there are many
+PIECE, CACHE = 2 << 10, 24 << 10  # bytes, for data that come in parts: none fits the cache
 OPS = [RandomResizedCrop((24, 31)), ToImage()]
 
 
@@ -66,6 +67,40 @@ def endpoint() -> Iterator[str]:
 def bucket(endpoint: str) -> Bucket:
     """Each file of tests begins with an empty one."""
     return s3.emptied(endpoint)
+
+
+@pytest.fixture
+def pieces(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, bucket: Bucket) -> None:
+    """Small ones, of data in the bucket that come in parts."""
+    monkeypatch.setattr(layout, "PIECE", PIECE)
+    monkeypatch.setattr(layout, "GROUP", 4 * PIECE)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
+    for name, value in bucket.environment().items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture
+def stored(bucket: Bucket, prefix: str) -> Callable[[str | Path], str]:
+    """Copies a local data set, and says the URL that opens it."""
+
+    def put_all(where: str | Path) -> str:
+        folder = Path(where) if Path(where).is_dir() else Path(where).parent
+        for file in folder.iterdir():
+            bucket.put(f"{prefix}/{file.name}", file.read_bytes())
+        end = "" if folder == Path(where) else f"/{Path(where).name}"
+        return f"s3://{bucket.name}/{prefix}{end}"
+
+    return put_all
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Callable[..., "fastload.Dataset"]:
+    def of(url: str, ops: object = OPS, **options: object) -> "fastload.Dataset":
+        return fastload.open(
+            url, ops, **({"cache": tmp_path / "disk", "cache_bytes": CACHE} | options)
+        )
+
+    return of
 
 
 def batches(

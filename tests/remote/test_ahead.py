@@ -42,7 +42,7 @@ def test_who_waits_goes_on_with_the_entry_that_was_opened_anew(far, web):
     while not access.fetcher.state.active:
         time.sleep(0.01)
     web.faults = lambda *_: ""
-    shutil.rmtree(access.folder)
+    shutil.rmtree(access.entry.folder)
     access.look()
     waiting.join(60)
     assert answers == [True]
@@ -55,7 +55,7 @@ def test_who_waits_goes_on_with_the_entry_that_was_opened_anew(far, web):
 def test_who_waits_opens_anew_what_was_removed(far):
     access, cells = far().pipeline.source.remote.access, np.arange(3)
     held, before = access.hold(cells), access.entry
-    shutil.rmtree(access.folder)
+    shutil.rmtree(access.entry.folder)
     assert access.wait(cells)
     assert access.entry is not before
     assert not len(access.entry.missing(cells))

@@ -71,10 +71,10 @@ def test_an_entry_from_nothing_to_whole(served, layout, tmp_path):
     with access.read(cells):
         assert Path(access.folder, "a").read_bytes() == Path(f"/{served.path}/a").read_bytes()
         assert Path(access.folder, "b/c").read_bytes() == b"hello"
-    assert Path(access.folder, "said").read_bytes() == b"small"
+    assert Path(access.entry.folder, "said").read_bytes() == b"small"
     assert access.share_there() == 1
     assert access.entry.leased == {}
-    assert json.loads(Path(access.folder, "about").read_text())["url"] == served.shown
+    assert json.loads(Path(access.entry.folder, "about").read_text())["url"] == served.shown
     modes = {
         os.stat(Path(folder, name)).st_mode & 0o777
         for folder, names, files in os.walk(access.cache.root)
@@ -102,10 +102,10 @@ def test_files_of_others_stay(served, layout, tmp_path):
     (disk / "mine").write_text("x")
     access = opened(served, layout, disk, limit=60_000)
     with access.read(np.arange(layout.cells)):
-        Path(access.folder, "foreign").write_text("y")
+        Path(access.entry.folder, "foreign").write_text("y")
         (Path(access.cache.root) / "folder").mkdir()
         (Path(access.cache.root) / "folder" / "foreign").write_text("z")
-    folder = access.folder
+    folder = access.entry.folder
     while access.cache.reserve(50_000, needed=False) and access.share_there():
         pass
     del access
@@ -209,11 +209,11 @@ def test_a_folder_that_cannot_be_a_cache(served, layout, tmp_path, monkeypatch):
 
 
 def test_a_damaged_entry_is_made_again(served, layout, tmp_path):
-    folder = opened(served, layout, tmp_path / "disk").folder
+    folder = opened(served, layout, tmp_path / "disk").entry.folder
     os.truncate(Path(folder, CELLS), HEADER + 1)
     access = opened(served, layout, tmp_path / "disk")
     assert access.share_there() == 0
-    os.truncate(Path(folder, "a"), 7)
+    os.truncate(Path(folder, "objects", "a"), 7)
     with pytest.raises(CacheError) as raised:
         opened(served, layout, tmp_path / "disk")
     assert str(raised.value) == (
@@ -238,7 +238,7 @@ def test_what_is_idle_goes_first(served, layout, tmp_path):
     old = opened(served, layout, tmp_path / "disk")
     with old.read(np.arange(layout.cells)):
         pass
-    folder = old.folder
+    folder = old.entry.folder
     del old
     settings = Settings(cache=str(tmp_path / "disk"), cache_bytes=150_000)
     new = Access(served, settings, layout, {}, "other", Store(served))

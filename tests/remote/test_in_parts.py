@@ -17,47 +17,13 @@ import fastload
 from fastload import DataLoader, DistributedSampler, ShuffleSampler
 from fastload.errors import CacheError, SourceError
 from fastload.files import arrivals
-from fastload.remote import layout
 from fastload.sources import read
-from tests.remote.conftest import OPS, batches
+from tests.remote.conftest import CACHE, OPS, PIECE, batches
 from tests.sources import beside_files, span_helpers
 from tests.sources.tar_helpers import put
 
-PIECE, CACHE = 2 << 10, 24 << 10  # bytes: less than any of the data sets has
 FORMS = ("tars", "pattern", "mds", "parquet")
-
-
-@pytest.fixture(autouse=True)
-def pieces(monkeypatch, tmp_path, bucket):
-    monkeypatch.setattr(layout, "PIECE", PIECE)
-    monkeypatch.setattr(layout, "GROUP", 4 * PIECE)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
-    for name, value in bucket.environment().items():
-        monkeypatch.setenv(name, value)
-
-
-@pytest.fixture
-def stored(bucket, prefix):
-    """Copies a local data set, and says the URL that opens it."""
-
-    def put_all(where):
-        folder = Path(where) if Path(where).is_dir() else Path(where).parent
-        for file in folder.iterdir():
-            bucket.put(f"{prefix}/{file.name}", file.read_bytes())
-        end = "" if folder == Path(where) else f"/{Path(where).name}"
-        return f"s3://{bucket.name}/{prefix}{end}"
-
-    return put_all
-
-
-@pytest.fixture
-def opened(tmp_path):
-    def of(url, ops=OPS, **options):
-        return fastload.open(
-            url, ops, **({"cache": tmp_path / "disk", "cache_bytes": CACHE} | options)
-        )
-
-    return of
+pytestmark = pytest.mark.usefixtures("pieces")
 
 
 def far(data):
@@ -217,7 +183,7 @@ def test_another_process_and_a_removed_cache(stored, opened, tmp_path):
     again = pickle.loads(pickle.dumps(data))
     assert batches(again, shuffle=False) == want
     assert batches(data, shuffle=False) == want
-    shutil.rmtree(far(data).access.folder)
+    shutil.rmtree(far(data).access.entry.folder)
     assert batches(data, shuffle=False) == want
 
 
