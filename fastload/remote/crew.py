@@ -260,7 +260,8 @@ def _brought(state: State, job: Job, first: int, last: int) -> int:
                 f"{state.store.shown(name)}: has another size than its index says (got {got.size} "
                 f"bytes, want {want}); open the data set again, or convert again"
             )
-        if span.file not in state.etags and _other(state, span.file, got.etag):
+        listed = state.listed[span.file] if state.listed else ""
+        if span.file not in state.etags and not same_etag(listed, got.etag):
             raise ObjectChangedError(
                 f"{state.store.shown(name)}: has changed since the data set was opened (another "
                 "ETag); open it again"
@@ -276,9 +277,6 @@ def _brought(state: State, job: Job, first: int, last: int) -> int:
     )
 
 
-def _other(state: State, file: int, etag: str) -> bool:
-    """Whether an object is not the one that was listed. Listings of some stores leave the quotes
-    out.
-    """
-    listed = state.listed[file] if state.listed else ""
-    return bool(listed and etag) and listed.strip('"') != etag.strip('"')
+def same_etag(one: str, other: str) -> bool:
+    """As far as both are known. Listings of some stores leave the quotes out."""
+    return not (one and other) or one.strip('"') == other.strip('"')

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -13,6 +13,7 @@ from fastload.files.names import NameRefusedError, problem, shown
 from fastload.files.patterns import expanded, is_pattern
 from fastload.remote import layout as layouts
 from fastload.remote.access import Access, Settings
+from fastload.remote.crew import same_etag
 from fastload.remote.objects import Object
 from fastload.remote.stores import Store
 from fastload.remote.urls import Url
@@ -33,12 +34,14 @@ class Behind:
         url: What the user gave; settings: how it is read.
         objects: Below `folder`, sorted.
         name: Of a single one, or the pattern that names them; "": they are all in a folder.
+        alike: Whether the store's answers have the ETags of its listing.
     """
 
     url: Url
     settings: Settings
     objects: tuple[Object, ...]
     name: str
+    alike: bool = True
 
     @property
     def folder(self) -> Url:
@@ -65,7 +68,7 @@ class Behind:
         layout = layouts.of_objects(names, sizes, piece)
         digest = f"{self.digest}-{piece}" if piece else self.digest
         store = _store(self.folder, self.settings)
-        etags = [each.etag for each in self.objects]
+        etags = [each.etag for each in self.objects] if self.alike else []
         return Access(self.url, self.settings, layout, {}, digest, store, etags)
 
     def path(self, folder: str) -> str:
@@ -75,6 +78,14 @@ class Behind:
 
 def behind(url: Url, settings: Settings) -> Behind:
     """Raises SourceError."""
+    found = _found(url, settings)
+    first = found.objects[0]
+    # Some stores may list other ones than they answer with
+    got = None if url.scheme in UNLISTED else _sized(_store(found.folder, settings), first.key)
+    return replace(found, alike=got is None or same_etag(got.etag, first.etag))
+
+
+def _found(url: Url, settings: Settings) -> Behind:
     if is_pattern(url.path) and not is_pattern(url.name):
         raise SourceError(
             f"{url.shown}: has braces or stars in its folders; give them in the last part only, or "

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+import fastload
 from fastload import DataLoader
 from fastload.errors import ObjectChangedError, SourceError
+from fastload.remote.stores import Store
 from fastload.sources import first_look, read
-from tests.remote.conftest import CACHE, PIECE
+from tests.remote.conftest import CACHE, OPS, PIECE, batches
 from tests.sources import span_helpers
 from tests.sources.tar_helpers import put
 
@@ -163,3 +165,16 @@ def test_an_epoch_that_was_dropped_leaves_nothing_planned(stored, opened, tars):
     del batches
     gc.collect()
     assert not whole
+
+
+def test_a_store_that_lists_other_etags_than_it_answers_with(stored, opened, tmp_path, monkeypatch):
+    listed = Store.list
+
+    def others(store, *arguments, **options):
+        objects = listed(store, *arguments, **options)
+        return [each._replace(etag=f"listed {each.etag}") for each in objects]
+
+    monkeypatch.setattr(Store, "list", others)
+    where = span_helpers.lay(tmp_path / "local", "tars", span_helpers.images())
+    want = batches(fastload.open(where, OPS), shuffle=False)
+    assert batches(opened(stored(where)), shuffle=False) == want
