@@ -158,11 +158,13 @@ def test_another_process_may_be_in_another_folder(stored, opened, tars, tmp_path
 
 def test_an_epoch_that_was_dropped_leaves_nothing_planned(stored, opened, tars):
     data = opened(stored(tars), cache_bytes=100_000)
-    whole = data.pipeline.source.remote.access.whole
-    batches = iter(DataLoader(data, 2, num_workers=1))
-    next(batches)
+    access = data.pipeline.source.remote.access
+    shutil.rmtree(access.entry.folder)  # of what the first look has left
+    epoch = iter(DataLoader(data, 2, num_workers=1))
+    next(epoch)
+    whole = access.whole
     assert whole
-    del batches
+    del epoch
     gc.collect()
     assert not whole
 
