@@ -1,5 +1,7 @@
 """docs/ops.md is what its generator prints."""
 
+import re
+
 import pytest
 
 from fastload.transforms.reference.augment import DRAWN
@@ -16,6 +18,15 @@ def test_the_page_lists_every_op_as_it_is(tree):
         + ops.PIXELS.partition("{versions}")[0].format(warps=ops.WARPS)
     )
     assert page.endswith(ops.NOTES.format(own=" and ".join(ops.OWN)))
+
+
+def test_the_page_is_of_the_versions_that_the_tests_are_pinned_to(tree):
+    page, pins = ((tree / name).read_text() for name in ("docs/ops.md", "tests/constraints.txt"))
+    pinned = dict(re.findall(r"^(torchvision|pillow)(?:==|<)([\d.]+)$", pins, re.MULTILINE))
+    stated = re.search(r"Measured with torchvision ([\d.]+) and Pillow (\d+)", page)
+    assert stated
+    assert stated[1] == pinned["torchvision"]
+    assert int(stated[2]) == int(pinned["pillow"]) - 1
 
 
 def test_the_page_states_the_differences(tree):
