@@ -50,7 +50,7 @@ def possible(folder):
     from fastload.engine import make as engines
 
     loader = make(folder)
-    return engines.placements(loader, loader._route.backend, loader._route.plan)[0]
+    return engines.placements(loader._own, loader._route.backend, loader._route.plan)[0]
 
 
 @pytest.mark.parametrize("placement", ALL, ids=str)
