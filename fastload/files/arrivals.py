@@ -40,10 +40,10 @@ def of(path: str) -> Arrivals | None:
 def present(path: str) -> AbstractContextManager[None]:
     """The file can be read meanwhile. Raises StoreError and CacheError."""
     found = of(path)
-    return nullcontext() if found is None else found.present(path)
+    return nullcontext() if found is None else found.present(os.path.abspath(path))
 
 
 def shown(path: str) -> str:
     """What messages call a file, or a folder."""
     found = of(path)
-    return path if found is None else found.shown(path)
+    return path if found is None else found.shown(os.path.abspath(path))

@@ -65,7 +65,7 @@ def stats(loader: BaseLoader[object]) -> Json:
         "possible_images_per_s": possible(pool, loader.num_workers),
         "fallbacks": loader._route.reasons,
         "stages": stages,
-        **({} if far is None else {"store": far.access.as_dict()}),
+        **({} if far is None else {"store": far.access.as_dict(len(far))}),
     }
 
 

@@ -196,7 +196,7 @@ def _concat(dataset: ConcatDataset[object]) -> Lowered:
         reasons.append("ConcatDataset has parts with different transforms")
     if not reasons and any(one.target != pipelines[0].target for one in pipelines):
         reasons.append("ConcatDataset has parts with different targets")
-    if any(remote(pipeline.source) for pipeline in pipelines):
+    if any(remote(pipeline.source) is not None for pipeline in pipelines):
         reasons.append("ConcatDataset has parts that lie in a store, which are read one at a time")
     if reasons:
         return None, reasons

@@ -88,7 +88,6 @@ class Access:
         """digest: of the entry; small: its files that are whole from the beginning; etags: of each
         file, as the store has listed them, if it has.
         """
-        self.samples = layout.cells if layout.beside < 0 else layout.beside  # of the data set
         self.url, self.settings, self.layout, self.digest = url, settings, layout, digest
         self.small, self.store, self.etags = small, store, etags
         self._mutex, self._process = threading.Lock(), 0
@@ -211,12 +210,12 @@ class Access:
             f"{self.entry.folder} (at most {limit:,.0f} MiB){mixed}"
         )
 
-    def as_dict(self) -> Json:
-        """What `stats()` tells."""
+    def as_dict(self, samples: int) -> Json:
+        """What `stats()` tells of a data set of so many samples."""
         return {
             "where": self.url.shown,
             **self.store.traffic.as_dict(),
-            "data_images": self.samples,
+            "data_images": samples,
             "data_bytes": self.layout.bytes,
             "cache_bytes": self.settings.cache_bytes,
             "cached_share": self.share_there(),

@@ -110,12 +110,12 @@ def _open_remote(
         raise SourceError(f"{where}: does not exist; check the path")
     # Local data sets need none of it
     from fastload.remote.access import Settings
-    from fastload.sources import remote, staging
+    from fastload.sources import remote, shards, staging
 
     settings, url = store or Settings(), where if is_url(where) else of_path(where)
     of_shards = format in (None, formats.SHARDS) and not pattern
     if of_shards and (found := remote.load(url, settings, version)):
-        return remote.with_fields(found, target)
+        return shards.with_fields(found, target)
     place = staging.place(url, settings, format)
     path = place if isinstance(place, str) else place.path
     source = open_source(path, fields, format, None, target, version)

@@ -55,7 +55,6 @@ class Objects:
 
     def samples(self, source: SpanSource) -> "RemoteSpans":
         assert source.spans is not None  # as those of FORMATS have
-        self.access.samples = len(source)
         numbers = [self._number_of[self._name(path)] for path in source.paths]
         first = self.access.layout.file_first[np.array(numbers, np.int64)]
         return RemoteSpans(self.access, source.spans, first, source.fields)
@@ -116,6 +115,9 @@ class RemoteSpans:
     ) -> None:
         """first: int64 [files], the first cell of each; fields: what lies beside the images."""
         self.access, self.spans, self.first, self.fields = access, spans, first, fields
+
+    def __len__(self) -> int:
+        return len(self.spans)
 
     def cells(self, samples: Longs) -> Longs:
         cells: Longs = np.unique(self.parts(samples).cell)

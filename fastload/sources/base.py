@@ -138,6 +138,9 @@ class StoreOrder(NamedTuple):
 class Remote(Protocol):
     """Samples that lie in a store, and have to be brought before they are read."""
 
+    def __len__(self) -> int:
+        """All that lie there, also where only some of them are meant."""
+
     @property
     def access(self) -> "Access": ...
     def cells(self, samples: Longs) -> Longs:

@@ -50,7 +50,10 @@ class SpanSource:
     fields: tuple[Field, ...] = field(default=(), kw_only=True)  # what lies beside the images
     spans: Spans | None = field(default=None, kw_only=True)  # the index that has the columns
     store: Store | None = field(default=None, kw_only=True)  # None: the files lie there
-    _opened: dict[object, _native.Files] = field(default_factory=dict, repr=False, kw_only=True)
+    # Its files, by the entry in the cache; a changed copy of the source opens its own
+    _opened: dict[object, _native.Files] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def __len__(self) -> int:
         return len(self.file)
@@ -62,7 +65,7 @@ class SpanSource:
     @property
     def files(self) -> _native.Files:
         # Those of a store are other ones once its entry in the cache is another
-        which = self.remote.access.generation if self.remote else None
+        which = None if self.remote is None else self.remote.access.generation
         if (found := self._opened.get(which)) is None:
             found = self._open()
             self._opened.clear()

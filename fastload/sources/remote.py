@@ -21,10 +21,9 @@ from fastload.remote.urls import Url, parse
 from fastload.sources import arrow, shard_index, shard_rows, shard_versions, sums
 from fastload.sources.base import Parts, StoreOrder
 from fastload.sources.remote_cells import cells_of
-from fastload.sources.shard_fields import Beside
 from fastload.sources.shard_index import INDEX, SUM
 from fastload.sources.shard_versions import HISTORY, Version
-from fastload.sources.shards import ShardSource
+from fastload.sources.shards import ShardSource, with_fields
 from fastload.spec import Longs
 from fastload.system import limits
 
@@ -86,6 +85,9 @@ class RemoteSamples:
         """cell_of: int64 [N], the cell of each sample; None: they have the same numbers."""
         self.access, self._cell_of = access, cell_of
 
+    def __len__(self) -> int:
+        return int(self.access.layout.group_first[-1])
+
     def cells(self, samples: Longs) -> Longs:
         return samples if self._cell_of is None else self._cell_of[samples]
 
@@ -132,12 +134,6 @@ def load(text: str, settings: Settings, version: int | None = None) -> RemoteSha
         if older is not None:
             return older
     raise shard_versions.lacking(url.shown, version, len(said))
-
-
-def with_fields(source: RemoteShards, names: Sequence[str]) -> RemoteShards:
-    """The same data set, with these of the files beside its images. Raises SourceError."""
-    beside = Beside(source.where, source.rows, source.index, source.name)
-    return replace(source, fields=tuple(map(beside.field, names)))
 
 
 def versions_behind(source: RemoteShards) -> tuple[Version, ...]:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,7 @@ from fastload.sources.shard_versions import Version
 from fastload.spec import Ints, Longs
 from fastload.system import limits
 
+S = TypeVar("S", bound="ShardSource")
 TRIES = 2  # of opening an older index, which gets its name while the newest is replaced
 TEMPORARY = ".fastload-"  # how names start that a conversion has not committed
 
@@ -141,7 +142,7 @@ def load(where: str, name: str = INDEX) -> ShardSource:
     return ShardSource(where, rows, whole)
 
 
-def with_fields(source: ShardSource, names: Sequence[str]) -> ShardSource:
+def with_fields(source: S, names: Sequence[str]) -> S:
     """The same data set, with these of the files beside its images. Raises SourceError."""
     beside = Beside(source.where, source.rows, source.whole, source.name)
     return replace(source, fields=tuple(map(beside.field, names)))

@@ -85,6 +85,9 @@ class _SomeOf:
     base: Remote
     indices: Longs
 
+    def __len__(self) -> int:
+        return len(self.base)
+
     @property
     def access(self) -> "Access":
         return self.base.access

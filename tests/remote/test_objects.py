@@ -153,7 +153,8 @@ def test_another_process_may_be_in_another_folder(stored, opened, tars, tmp_path
     monkeypatch.chdir(tmp_path)
     data = pickle.loads(kept)
     assert samples(data) == span_helpers.images()
-    assert data.pipeline.source.remote.access.as_dict()["data_images"] == span_helpers.COUNT
+    stored_as = DataLoader(data).stats()["store"]
+    assert stored_as["data_images"] == span_helpers.COUNT
 
 
 def test_an_epoch_that_was_dropped_leaves_nothing_planned(stored, opened, tars):
