@@ -80,8 +80,10 @@ def behind(url: Url, settings: Settings) -> Behind:
     """Raises SourceError."""
     found = _found(url, settings)
     first = found.objects[0]
-    # Some stores may list other ones than they answer with
-    got = None if url.scheme in UNLISTED else _sized(_store(found.folder, settings), first.key)
+    if url.scheme in UNLISTED or first.key == found.name:  # nothing was listed
+        return found
+    # Some stores may list other ETags than they answer with
+    got = _sized(_store(found.folder, settings), first.key)
     return replace(found, alike=got is None or same_etag(got.etag, first.etag))
 
 
@@ -92,7 +94,7 @@ def _found(url: Url, settings: Settings) -> Behind:
             "several data sets to fastload.mix"
         )
     if is_pattern(url.name):
-        return Behind(url, settings, tuple(_of_pattern(url, settings)), url.name)
+        return Behind(url, settings, _of_pattern(url, settings), url.name)
     if "." in url.name:
         found = _sized(_store(url.folder, settings), url.name)
         if found:
