@@ -109,7 +109,7 @@ def begin(plan: Plan, work: Work, sizes: Ints, threads: Threads | None) -> Begun
     masks_made = (one.result() for one in each) if threads else map(make, positions)
 
     def stacked() -> torch.Tensor:
-        # Of arrays that lie turned, NumPy makes one that does
+        # np.stack keeps the order in which turned arrays lie in memory
         whole = np.ascontiguousarray(np.stack(list(masks_made)))
         return torch.from_numpy(whole.reshape(shape))
 

@@ -116,10 +116,8 @@ def _save(image: Image.Image, kind: str, format: str, edits: Edits, info: dict[A
     if kind == "JPEG" and image.mode == "RGB":
         how["subsampling"] = SUBSAMPLING.get(format, 2)
     if kind == "PNG" and image.mode not in PNG_MODES:
-        image, info = (
-            image.convert("RGB"),
-            {},
-        )  # as a loader sees it; the profile is of other colours
+        # As a loader sees it; the profile is of other colours
+        image, info = image.convert("RGB"), {}
     if info.get("icc_profile"):
         how["icc_profile"] = info["icc_profile"]
     if (exif := image.getexif()) and not edits.strip_metadata:

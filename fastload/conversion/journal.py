@@ -79,7 +79,9 @@ class Journal:
 
 
 def different(one: Record, other: Record) -> list[str]:
-    """Names of what two jobs do otherwise. Pillow counts for its version, not for what it does."""
+    """Names of what two jobs do otherwise. A job has a version of Pillow only with edits: where
+    edits differ, the version is not named, too.
+    """
     names = sorted(name for name in {*one, *other} if one.get(name) != other.get(name))
     return [name for name in names if name != "Pillow" or "edits" not in names]
 

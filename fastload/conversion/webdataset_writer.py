@@ -26,11 +26,11 @@ CLASSES = "classes.json"  # beside the shards, whose labels are numbers
 
 def open_writer(where: str, reader: Reader, options: Options) -> "WebDatasetWriter":
     """Raises ConversionError for classes of one name, which the list of classes cannot have."""
-    (name, count), *_ = Counter(reader.classes).most_common(1)
-    if count > 1:
-        raise ConversionError(
-            f"{where}: {count} classes are called {name!r}; give other names with --labels"
-        )
+    for name, count in Counter(reader.classes).most_common(1):
+        if count > 1:
+            raise ConversionError(
+                f"{where}: {count} classes are called {name!r}; give other names with --labels"
+            )
     return WebDatasetWriter(where)
 
 

@@ -22,8 +22,8 @@ class MixUp(BoxMix):
     """Two images laid over each other, with the objects of both.
 
     Neither is resized: both begin at the top left of a canvas that holds both, so no box changes.
-    A value is λ·a + (1 - λ)·b with λ ~ Beta(alpha, alpha), in float32, rounded to the nearest, ties
-    to even. The labels are not weighed.
+    A value is λ·a + (1 - λ)·b with λ ~ Beta(alpha, alpha), in float32, rounded to the nearest,
+    ties to even. The labels are not weighed.
 
     Args:
         alpha: Of Beta; 32 keeps λ near one half, as YOLO's trainers have it.
