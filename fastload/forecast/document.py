@@ -115,6 +115,7 @@ def _measured(found: Forecast) -> Json:
         "losses": list(measured.losses.values),
         "start_s": list(measured.start.values),
         "fill_batches": list(measured.fill.values) if measured.fill else None,
+        "ahead_batches": measured.ahead,
         "power": _power(measured.power),
         "seconds": found.seconds,
     }

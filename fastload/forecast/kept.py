@@ -61,7 +61,7 @@ def _kept(path: str, found: Json, rates: Json) -> Kept:
         _sample(rates["start_s"]), _sample(rates["losses"]), one,
         _samples(rates["step_img_per_s"]), _samples(rates["training_img_per_s"]),
         int(rates["batch_size"]), fill, int(rates.get("physical_cores") or 0), each,
-        _power(rates.get("power")),
+        _power(rates.get("power")), int(rates.get("ahead_batches", 0)),
     )  # fmt: skip
     if not measured.loader:
         raise ValueError("no size was measured")

@@ -3,15 +3,16 @@ in turns.
 """
 
 import itertools
+import multiprocessing
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
 from fastload.forecast.power import Meter, Power
 from fastload.measure import Sample, interleaved
-from fastload.profiler.batches import alone, images_in
+from fastload.profiler.batches import alone, depth, images_in
 from fastload.profiler.ladder import Ladder
 from fastload.profiler.steps import EmulatedStep
 from fastload.system.energy import Counters
@@ -51,6 +52,8 @@ class Measured:
     physical: int = 0  # cores whose hardware threads `cores` are; 0: not known
     each_core: Sample | None = None  # as one_core, with a worker for each of these
     power: Power | None = None  # that the machine took meanwhile; None: nobody looked
+    # Batches that worker processes may be ahead; 0: threads, which give way to the step
+    ahead: int = 0
 
     @property
     def used(self) -> int:
@@ -100,11 +103,11 @@ def measure(
         {size: rates[f"{what} {size}"] for size in sizes if f"{what} {size}" in rates}
         for what in ("loader", "step", "together")
     )
-    start, fill = _starts(make(full, None), loader[full].median)
+    start, fill, ahead = _starts(make(full, None), loader[full].median)
     return Measured(
         loader, workers, cores, start, rates.get("balance", Sample((1.0,))), rates.get("one"),
         step_rates, training, batch, fill if workers else None, physical, rates.get("each"),
-        meter.power(),
+        meter.power(), ahead,
     )  # fmt: skip
 
 
@@ -155,16 +158,23 @@ def _loss(ladder: Ladder, seconds: float) -> float:
     return max(1.0, (before + alone(ladder.feed, seconds / 3)) / 2 / together)
 
 
-def _starts(loader: Iterable[object], images_per_s: float) -> tuple[Sample, Sample]:
-    """Of some epochs; the loader is new in the first one."""
-    seen = [_start(loader, images_per_s) for _ in range(STARTS)]
+def _starts(loader: Iterable[object], images_per_s: float) -> tuple[Sample, Sample, int]:
+    """Of some epochs; the loader is new in the first one. And how many batches worker processes
+    may be ahead.
+    """
+    before, beside, seen = set(multiprocessing.active_children()), set[object](), []
+    for _ in range(STARTS):
+        batches, *found = _start(loader, images_per_s)
+        beside |= set(multiprocessing.active_children()) - before
+        del batches  # which ends its workers
+        seen.append(found)
     start, fill = (Sample(values) for values in zip(*seen, strict=True))
-    return start, fill
+    return start, fill, depth(loader) if beside else 0
 
 
-def _start(loader: Iterable[object], images_per_s: float) -> tuple[float, float]:
-    """Seconds from an epoch's begin until batches are made; from then to the first batch, as times
-    of one batch.
+def _start(loader: Iterable[object], images_per_s: float) -> tuple[Iterator[object], float, float]:
+    """The epoch, and seconds from its begin until batches are made; from then to the first batch,
+    as times of one batch.
 
     Workers that make a batch each give all of their first ones at once, and late; threads that
     make one batch together give it early. Until a round of batches is there, both have made as
@@ -178,4 +188,4 @@ def _start(loader: Iterable[object], images_per_s: float) -> tuple[float, float]
     made = images + sum(images_in(batch) for batch in itertools.islice(batches, size - 1))
     whole = time.perf_counter() - begin
     start = min(first, max(0.0, whole - made / images_per_s))
-    return start, min(float(size), (first - start) * images_per_s / images)
+    return batches, start, min(float(size), (first - start) * images_per_s / images)

@@ -8,6 +8,7 @@ import numpy as np
 
 from fastload.forecast import machines, rates, steps
 from fastload.forecast.bands import Band, Range, constant, exactly
+from fastload.forecast.edges import Edges
 from fastload.forecast.machines import Machine
 from fastload.forecast.measuring import Measured
 from fastload.forecast.run import Run, blend_of
@@ -41,8 +42,8 @@ def run(asked: Question, measured: Measured) -> Run:
     measured_whole = asked.gpu is None and asked.here and machine.gpus == 1
     return Run(
         sizes, asked.images, _step(asked, measured), loader, _read(asked), blend(measured),
-        starts(measured, len(sizes)),
-        rates.per_image(measured.together, sizes) if measured_whole else None, fill(measured),
+        edges(measured, len(sizes), measured_whole),
+        rates.per_image(measured.together, sizes) if measured_whole else None,
     )  # fmt: skip
 
 
@@ -59,6 +60,18 @@ def grows(measured: Measured) -> Range:
             return machines.UNKNOWN
         full = measured.each_core
     return machines.exponent(one, full.median, cores)
+
+
+def edges(measured: Measured, epochs: int, shared: bool) -> Edges:
+    """shared: whether step and loader share the cores."""
+    begin, first = starts(measured, epochs), fill(measured)
+    if not shared or not measured.ahead:
+        return Edges(begin, first)
+    # The kernel gives each worker and the step as much. One worker alone has a core: 1
+    one, workers = measured.one_core, measured.workers
+    gain = max(1.0, measured.loader[max(measured.loader)].median / one.median) if one else 1.0
+    each = min(1.0, gain / (workers + 1)) if workers + 1 > measured.cores else 1.0
+    return Edges(begin, first, measured.ahead * measured.batch, (each, each * workers / gain))
 
 
 def starts(measured: Measured, epochs: int) -> Band:

@@ -8,6 +8,7 @@ import numpy as np
 
 from fastload import recipes
 from fastload.forecast.bands import Band, exactly
+from fastload.forecast.edges import Edges
 from fastload.forecast.run import PERFECT, Run
 from fastload.recipes import Recipe
 from fastload.recipes.parse import read_toml
@@ -54,7 +55,8 @@ class Timed:
         seconds = np.array([1 / self.rates[size] for size in sizes])
         band, nothing = Band(seconds, seconds, seconds), np.zeros(len(sizes))
         free = Band(nothing, nothing, nothing)
-        run = Run(sizes, IMAGENET, band, free, free, exactly(PERFECT), exactly(self.evaluation))
+        edges = Edges(exactly(self.evaluation))
+        run = Run(sizes, IMAGENET, band, free, free, exactly(PERFECT), edges)
         return (run.total.value + self.begin) / 60
 
     @property

@@ -1,11 +1,12 @@
 """A run, epoch by epoch: how long it takes and what it waits for. Pure functions of rates."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from fastload.forecast.bands import Band, Range, exactly
+from fastload.forecast.edges import Beside, Edges, beside
 from fastload.spec import Floats
 
 STEP, CPU, READ, OVERLAP, START = "step", "cpu", "read", "overlap", "start"
@@ -30,9 +31,8 @@ class Run:
     loader: Band  # s per image of the loader, all cores together
     read: Band  # s per image of disk and network; 0 where they are no limit or not known
     blend: Range  # how well step and loader work side by side, see `both`
-    start: Band | Range  # s from an epoch's begin until batches are made
+    edges: Edges
     together: Band | None = None  # s per image of both, where that was measured
-    fill: Range = field(default=exactly(0.0))  # images that are made before an epoch's first step
 
     @cached_property
     def longest(self) -> Band:
@@ -52,19 +52,25 @@ class Run:
         )
 
     @cached_property
-    def starting(self) -> Band:
-        """Seconds of each epoch in which step and loader do not work side by side.
-
-        The first batches are made before there is a step, and the last steps run when all batches
-        are made. So the shorter one of the two is hidden behind the longer one but for these.
-        """
-        shorter = self.step.at_most(self.loader.at_least(self.read))
-        return shorter.times(self.fill).plus(self.start)
-
-    @cached_property
     def seconds(self) -> Band:
         """Of each epoch."""
-        return self.training.times(exactly(self.images)).plus(self.starting)
+        value = self._seconds("value", "value")
+        # A slower loader has fewer images ready at an epoch's end: any two ends may be the worst
+        low, high = (
+            [value, *(self._seconds(end, edge) for edge in ("low", "high"))]
+            for end in ("low", "high")
+        )
+        return Band(value, np.minimum.reduce(low), np.maximum.reduce(high))
+
+    def _seconds(self, end: str, edge: str) -> Floats:
+        found, step = self._beside(end, edge), getattr(self.step, end)
+        alone = self.images - found.images
+        seconds: Floats = found.images * getattr(self.training, end) + alone * step + found.waits
+        return seconds
+
+    def _beside(self, end: str, edge: str) -> Beside:
+        data = self.loader.at_least(self.read)
+        return beside(self.edges, edge, self.images, getattr(self.step, end), getattr(data, end))
 
     @property
     def total(self) -> Range:
@@ -95,16 +101,17 @@ class Run:
         """Seconds of each epoch in which the GPUs wait, by cause; they add up to all waiting."""
         step, loader = self.step.value, np.maximum(self.step.value, self.loader.value)
         longest, training = self.longest.value, self.training.value
+        found = self._beside("value", "value")
         # Where both were measured together, that is the whole: causes share it in proportion.
-        waiting = np.maximum(training - step, 0)
+        waiting = found.images * np.maximum(training - step, 0)
         parts = {
             CPU: loader - step,
             READ: longest - loader,
             OVERLAP: np.maximum(training - longest, 0),
         }
         whole = np.maximum(sum(parts.values(), np.zeros(len(step))), 1e-300)
-        waits = {cause: self.images * waiting * part / whole for cause, part in parts.items()}
-        return waits | {START: self.starting.value}
+        waits = {cause: waiting * part / whole for cause, part in parts.items()}
+        return waits | {START: found.waits}
 
 
 def both(step: Floats, data: Floats, blend: float) -> Floats:

@@ -1,13 +1,16 @@
 """How an epoch begins and ends: the forecast beside loaders and steps that are played exactly."""
 
+from collections import deque
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
-from fastload.forecast import measuring, model
+from fastload.forecast import measuring, model, rates
 from fastload.forecast.bands import Range, constant, exactly
+from fastload.forecast.edges import Edges
+from fastload.forecast.measuring import Measured
 from fastload.forecast.run import PERFECT, START, Run
 from fastload.measure import Sample
 from fastload.system import machine
@@ -64,7 +67,7 @@ class Played:
 def test_a_start_is_told_from_batches_that_are_made_at_once(workers, together, monkeypatch):
     loader = Played(Epoch(workers, 0.3, together=together))
     monkeypatch.setattr(measuring, "time", loader)
-    start, fill = measuring._start(loader, loader.epoch.rate)
+    _, start, fill = measuring._start(loader, loader.epoch.rate)
     assert start == pytest.approx(STARTUP)
     assert fill == pytest.approx(1 if together else workers)
 
@@ -79,13 +82,85 @@ def test_short_epochs_take_what_they_take(workers, together, ratio):
     fill = BATCH * (1 if together else workers)
     run = Run(
         (64,), count * BATCH, step, loader, constant(exactly(0.0), 1), exactly(PERFECT),
-        exactly(STARTUP), fill=Range(fill, BATCH, fill),
+        Edges(exactly(STARTUP), Range(fill, BATCH, fill)),
     )  # fmt: skip
     assert run.total.value == pytest.approx(epoch.run(ratio * BATCH / epoch.rate, count), rel=0.005)
     assert inside(run.total)
     waits = sum(run.waits.values())
     np.testing.assert_allclose(waits, run.seconds.value - run.images * step.value)
     assert run.waits[START][0] > STARTUP
+
+
+class Shared:
+    """Worker processes and a step that share 2 hardware threads evenly."""
+
+    def __init__(self, workers: int, each: float, gain: float) -> None:
+        """each: s of a batch of one worker alone; gain: of both threads, as times of one."""
+        self.workers, self.each, self.gain = workers, each, gain
+
+    def run(self, step: float, count: int) -> list[float]:
+        """When the step, of `step` s alone, is done with each of so many batches."""
+        now, taken, rest, done, made = 0.0, 0, 0.0, list[float](), set[int]()
+        asked = min(count, AHEAD * self.workers)
+        todo = [deque(range(first, asked, self.workers)) for first in range(self.workers)]
+        left = [self.each] * self.workers  # of each worker's next batch
+        while len(done) < count:
+            if not rest and taken in made:
+                if asked < count:
+                    todo[asked % self.workers].append(asked)
+                    asked += 1
+                taken, rest = taken + 1, step
+            working = [worker for worker in range(self.workers) if todo[worker]]
+            jobs = len(working) + (rest > 0)
+            speed = (1.0 if jobs == 1 else self.gain) / jobs
+            spent = min([*(left[worker] for worker in working), *([rest] if rest else [])])
+            now += spent / speed
+            for worker in working:
+                left[worker] -= spent
+                if left[worker] < 1e-9:
+                    made.add(todo[worker].popleft())
+                    left[worker] = self.each
+            if rest:
+                rest -= spent
+                if rest < 1e-9:
+                    rest = 0.0
+                    done.append(now)
+        return done
+
+    def known(self, step: float) -> Measured:
+        """What a measurement of long epochs finds. A loader alone has a step that takes no time."""
+        rates = {"step": BATCH / step}
+        count = 20 * self.workers
+        for name, one in (("loader", 1e-8), ("together", step)):
+            done = self.run(one, 3 * count)
+            rates[name] = BATCH * count / (done[2 * count - 1] - done[count - 1])
+        sample = {name: {64: Sample((rate,))} for name, rate in rates.items()}
+        return Measured(
+            sample["loader"], self.workers, 2, Sample((0.0,)), Sample((1.0,)),
+            Sample((BATCH / self.each,)), sample["step"], sample["together"], BATCH,
+            Sample((float(self.workers),)), ahead=AHEAD * self.workers,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3, 4, 8])
+@pytest.mark.parametrize("gain", [1.25, 1.6, 2.0])  # 2: two cores
+@pytest.mark.parametrize("ratio", [0.1, 0.5, 1.0, 3.0])
+def test_workers_slow_a_step_on_their_cores_until_they_are_ahead(workers, gain, ratio):
+    """ratio: the step's time by the loader's. The last steps then have the cores alone."""
+    epoch, count = Shared(workers, 0.3, gain), 40
+    step = ratio * 0.3 / min(gain, workers)
+    known = epoch.known(step)
+    step_s, alone, both = (
+        rates.per_image(each, (64,)) for each in (known.step, known.loader, known.together)
+    )
+    run = Run(
+        (64,), count * BATCH, step_s, alone, constant(exactly(0.0), 1), exactly(1.0),
+        model.edges(known, 1, shared=True), both,
+    )  # fmt: skip
+    assert run.total.value == pytest.approx(epoch.run(step, count)[-1], rel=0.03)
+    assert inside(run.total)
+    waits = sum(run.waits.values())
+    np.testing.assert_allclose(waits, run.seconds.value - run.images * step_s.value)
 
 
 def test_the_first_start_is_of_a_new_loader():

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from fastload import recipes
 from fastload.forecast import machines, model, published, rates, steps
 from fastload.forecast.bands import Band, Range, constant, exactly
+from fastload.forecast.edges import Edges
 from fastload.forecast.run import CPU, OVERLAP, READ, START, STEP, Run, blend_of, both
 from fastload.measure import Sample
 from tests.forecast import made
@@ -28,7 +29,7 @@ def flat(seconds: float, epochs: int = 3) -> Band:
 
 def simple(step: float, loader: float, read: float = 0.0, blend: float = 64.0) -> Run:
     return Run(
-        (64,) * 3, 1000, flat(step), flat(loader), flat(read), exactly(blend), exactly(0.0)
+        (64,) * 3, 1000, flat(step), flat(loader), flat(read), exactly(blend), Edges(exactly(0.0))
     )  # fmt: skip
 
 

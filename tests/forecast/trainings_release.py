@@ -35,7 +35,7 @@ from fastload import transforms as T
 from fastload.forecast import rates
 from fastload.forecast.bands import Range, constant, exactly
 from fastload.forecast.measuring import Measured, measure
-from fastload.forecast.model import blend, fill, starts
+from fastload.forecast.model import blend, edges
 from fastload.forecast.run import Run
 from fastload.measure import rate
 from fastload.profiler.batches import Endless, images_in
@@ -170,7 +170,7 @@ def forecast(one: Training, images: int, measured: Measured) -> Range:
     count = len(one.sizes)
     return Run(
         one.sizes, images, step, alone, constant(exactly(0.0), count), blend(measured),
-        starts(measured, count), both, fill(measured),
+        edges(measured, count, shared=True), both,
     ).total  # fmt: skip
 
 
