@@ -125,7 +125,9 @@ def predict(before: Scenario, after: Scenario, seconds: float) -> float:
         "loader": partial(alone, then, SHORTER * budget.run),
         "now": partial(alone, now, SHORTER * budget.run),
     }
-    return Priced(Alternative("", "", "", ()), **interleaved(turns, REPLICATES)).predicted(rungs)
+    rates = interleaved(turns, REPLICATES)
+    changed = Priced(Alternative("", "", "", ()), **rates, handover=then.handover)
+    return changed.predicted(rungs)
 
 
 def errors(found: list[dict[str, Any]]) -> list[float]:

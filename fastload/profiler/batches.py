@@ -1,6 +1,7 @@
 """Batches of any loader as an endless stream, and how many images are in one."""
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
@@ -11,6 +12,8 @@ from fastload.errors import UsageError
 from fastload.measure import rate
 from fastload.spec import Longs
 
+HANDED = 1000  # batches whose handing over is remembered
+HANDING = 0.1  # of the time of a loader's turn, for looking at how it hands over
 FEW = 256  # images that get a seek index, where it is only tried
 
 
@@ -23,6 +26,7 @@ class Feed:
         # Batches that workers in step give at once
         self.round = max(1, int(getattr(loader, "num_workers", 0) or 0))
         self.taken = 0
+        self._handed: deque[float] = deque(maxlen=HANDED)
         self._batches: Iterator[object] = iter(loader)
 
     def take(self) -> object:
@@ -60,6 +64,24 @@ class Feed:
         for _ in range(self.depth + 1):
             self.take()
 
+    def hand_over(self, each: float, seconds: float) -> None:
+        """Take batches that lie ready as a training does that waits for none.
+
+        each: s that one is made in; seconds: how long all of it may take.
+        """
+        for _ in range(min(self.depth, int(seconds / each)) if each else 0):
+            start = time.perf_counter()
+            images = images_in(self.take())
+            self._handed.append((time.perf_counter() - start) / images)
+            time.sleep(each)
+
+    @property
+    def handover(self) -> float:
+        """Seconds per image that a batch takes from where it lies ready to the training; 0 where
+        none was seen, or where it is made there.
+        """
+        return float(np.median(self._handed)) if self._handed else 0.0
+
 
 def alone(feed: Feed, seconds: float) -> float:
     """Images/s of a loader that takes turns with others, over `seconds`."""
@@ -72,8 +94,10 @@ def alone(feed: Feed, seconds: float) -> float:
         return images
 
     images_per_s = rate(take, seconds)
+    each = images / feed.round / images_per_s
     # While it fills up again, the next in turn would lack the cores.
-    time.sleep(feed.depth * images / feed.round / images_per_s)
+    time.sleep(feed.depth * each)
+    feed.hand_over(each, HANDING * seconds)
     return images_per_s
 
 

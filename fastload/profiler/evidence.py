@@ -18,6 +18,7 @@ class Rungs:
     # Whether replicates are stretches of one run. Then all of its time counts, rare late batches
     # too, so no medians are taken.
     pooled: bool = False
+    handover: float = 0.0  # s per image to take a batch that lies ready; 0: not known, or none
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import numpy as np
 from fastload.attach.taken import python_seconds
 from fastload.measure import Sample, interleaved, rate
 from fastload.profiler import stages, stored
-from fastload.profiler.batches import Feed, alone, images_in
+from fastload.profiler.batches import HANDING, Feed, alone, images_in
 from fastload.profiler.evidence import Evidence, Rungs, StageCost
 from fastload.profiler.interference import Taken
 from fastload.profiler.steps import synchronise
@@ -91,7 +91,7 @@ class Ladder:
             if settled or budget.left(SHARE if known else OPEN_SHARE) < 0:
                 break
             rungs = _join([rungs, self._turns(budget, on_done)])
-        return rungs
+        return replace(rungs, handover=self.feed.handover)
 
     def why(self, budget: Budget, rungs: Rungs, on_done: Callable[[], None]) -> Evidence:
         """Measurements that tell causes apart where training waits: the step beside a busy loader,
@@ -152,6 +152,9 @@ class Ladder:
             1,
             on_done,
         )
+        # The loader has rested meanwhile
+        each = images_in(self._resident[0]) / rates["loader"].median
+        self.feed.hand_over(each, HANDING * budget.run)
         return Rungs(rates["step"], rates["loader"], rates["training"])
 
     def _step_alone(self, seconds: float) -> float:

@@ -27,20 +27,26 @@ def predict(step: Array, loader: Array, share: Floats) -> Floats:
     return training
 
 
-def trained(rungs: Rungs, gain: float, more: float) -> Interval:
+def trained(rungs: Rungs, gain: float, more: float, handover: float | None = None) -> Interval:
     """Training with a loader that is `gain` times as fast, by training as it is.
+
+    Nothing else passes while the training takes a batch that lies ready. So that counts to the
+    step.
 
     A training that is slower than step and loader one after the other, or faster than the slower
     one of them, is compared with what they can explain: the rest is not the loader's to gain.
 
-    more: share of what does not overlap now that overlaps then.
+    more: share of what does not overlap now that overlaps then. handover: of that loader, as
+    `Rungs.handover`; None: as it is.
     """
+    handovers = (rungs.handover, rungs.handover if handover is None else handover)
 
     def ratio(*replicates: Array) -> Floats:
-        step, loader, training = (np.median(values, axis=-1) for values in replicates)
-        share = overlapping(step, loader, training)
-        then = predict(step, loader * gain, share + more * (1 - share))
-        times: Floats = then / predict(step, loader, share)
+        alone, loader, training = (np.median(values, axis=-1) for values in replicates)
+        now, then = (1 / (1 / alone + each) for each in handovers)
+        share = overlapping(now, loader, training)
+        faster = predict(then, loader * gain, share + more * (1 - share))
+        times: Floats = faster / predict(now, loader, share)
         return times
 
     return bootstrap(ratio, rungs.step, rungs.loader, rungs.training)

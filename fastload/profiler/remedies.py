@@ -57,6 +57,7 @@ class Priced:
     training: Sample | None = None  # with --verify: training with it, images/s
     beside: bool = False  # it works beside the step, where the loader as it is cannot
     computed: bool = False  # `loader` is computed from a sample of the images
+    handover: float | None = None  # as `Rungs.handover`; None: as it is now
 
     @property
     def speedup(self) -> Interval:
@@ -81,8 +82,10 @@ class Priced:
         """
         gain, now = self.speedup, rungs.training.median
         most = 1.0 if self.beside else 0.0
-        value = trained(rungs, gain.value, most / 2)
-        low, high = trained(rungs, gain.low, 0.0), trained(rungs, gain.high, most)
+        value, low, high = (
+            trained(rungs, by, more, self.handover)
+            for by, more in ((gain.value, most / 2), (gain.low, 0.0), (gain.high, most))
+        )
         return Interval(now * value.value, now * low.low, now * high.high)
 
     @property
@@ -259,4 +262,4 @@ def in_turns(
         REPLICATES,
         on_done,
     )
-    return Priced(candidate, rates["loader"], rates["now"])
+    return Priced(candidate, rates["loader"], rates["now"], handover=other.handover)

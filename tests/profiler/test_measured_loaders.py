@@ -1,6 +1,7 @@
 """Which loaders can be profiled, and that profiling leaves them and the program as they were."""
 
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from fastload import recipes
 from fastload.attach import hooks
 from fastload.errors import UsageError
 from fastload.measure import Sample
-from fastload.profiler import EmulatedStep, profile, steps
+from fastload.profiler import EmulatedStep, batches, profile, steps
 from fastload.profiler.batches import Feed, depth
 from fastload.profiler.evidence import Rungs
 from fastload.profiler.ladder import Budget, Ladder
@@ -66,11 +67,45 @@ def test_draining_takes_what_a_loader_may_hold_ready():
     class Loader(list):
         num_workers, prefetch_factor = 3, 2
 
-    loader = Loader(range(100))
+    loader = Loader(batch(1 + number) for number in range(100))
     feed = Feed(loader)
     feed.drain()
-    assert (depth(loader), feed.take()) == (6, 7)
+    assert (depth(loader), len(feed.take())) == (6, 8)
     assert depth([1]) == 0
+
+
+def test_handing_over_is_timed_where_batches_lie_ready(monkeypatch):
+    """A batch of 4 images is made in 0.1 s and handed over in 2 ms. The training asks for the next
+    one when that is made.
+    """
+    clock = SimpleNamespace(now=0.0, perf_counter=lambda: clock.now)
+
+    def sleep(seconds):
+        clock.now += seconds
+
+    class Loader:
+        num_workers = 3
+
+        def __iter__(self):
+            made = 0.0
+            while True:
+                made += 0.1
+                clock.now = max(clock.now, made) + 0.002
+                yield batch(4)
+
+    clock.sleep = sleep
+    monkeypatch.setattr(batches, "time", clock)
+    feed = Feed(Loader())
+    assert feed.handover == 0
+    sleep(1.0)
+    feed.hand_over(0.1, 0.5)
+    assert feed.handover == pytest.approx(0.0005)
+    assert (feed.taken, clock.now) == (5, pytest.approx(1.51))
+    feed.hand_over(0.01, 5.0)
+    assert feed.taken == 5 + feed.depth
+    alone = Feed([batch(4)] * 10)
+    alone.hand_over(0.1, 1.0)
+    assert alone.handover == 0
 
 
 @pytest.mark.parametrize(

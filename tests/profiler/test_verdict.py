@@ -272,6 +272,19 @@ def test_a_prediction_for_what_is_there_is_what_was_measured(step, loader, share
     assert float(found) == pytest.approx(share, abs=1e-6 * max(step / loader, loader / step))
 
 
+def test_a_batch_is_handed_over_while_nothing_else_passes():
+    """A step of 5 ms and a loader of 15 ms per image; another loader takes 3 ms, and either 1 ms
+    for handing over.
+    """
+    rungs = Rungs(*(Sample((rate,) * 3) for rate in (200.0, 1000 / 15, 1000 / 15)), handover=1e-3)
+    assert trained(rungs, 5.0, 0.0).value == pytest.approx(15 / 6)
+    assert trained(rungs, 5.0, 0.0, 0.0).value == pytest.approx(15 / 5)
+    # What is there already hands over, too
+    even = Rungs(*(Sample((rate,) * 3) for rate in (200.0, 1000 / 3, 1000 / 6)), handover=1e-3)
+    assert trained(even, 5.0, 0.0).value == pytest.approx(1.0)
+    assert trained(even, 1.0, 0.0, 0.0).value == pytest.approx(6 / 5)
+
+
 @pytest.mark.parametrize("training", [50.0, 95.0, 200.0])
 def test_a_loader_that_is_no_faster_gains_nothing(training):
     """One after the other they give 91 images/s, side by side 100: the rest is noise, or work of
