@@ -3,6 +3,8 @@
 Neither step nor loader runs alone, so their rates are estimates, and the report says so.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from fastload.attach import log
@@ -64,6 +66,7 @@ def report(processes: list[Process], seconds: float) -> Report:
     if not replayed and count < FEWEST:
         note = f"PARTIAL: only {count} batches were seen, the first ones too. {note}"
     told, here = slowest.process.facts, machine.facts()
+    rungs = replace(rungs, handover=tried.handover(told, rungs))
     priced = tried.remedies(told, rungs)
     return Report(
         decide(rungs, costs, evidence), rungs, StepFacts(kind, None, note), setting,

@@ -102,6 +102,7 @@ def _turns(variants: list[Variant], seconds: float) -> Iterator[list[Json]]:
                 "name": one.name,
                 "how": one.how,
                 "img_per_s": got,
+                "handover_s": feeds[one].handover,
             }
             for one, got in rates.items()
         ]

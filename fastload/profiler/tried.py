@@ -71,16 +71,28 @@ class Trial:
     tier: str
     folder: str | None  # of images, that fastload reads
     rungs: Rungs = field(repr=False)
+    # As `Rungs.handover`, by kind, or what to do, and number of workers
+    handovers: dict[tuple[str, int], float] = field(default_factory=dict)
 
     @property
     def now(self) -> Sample:
         """The program's own loader: as it was tried, else as the run saw it."""
         return self.rates.get(("own", self.own), self.rungs.loader)
 
-    def priced(self, what: Alternative, loader: Sample, *, workers: int) -> Priced:
+    def priced(self, what: Alternative, loader: Sample, kind: str, workers: int) -> Priced:
+        """kind: or what to do, of milder ones."""
         count, now = len(loader.values), self.now.values
         paired = Sample(tuple(now[number * len(now) // count] for number in range(count)))
-        return Priced(what, loader, paired, beside=not self.own and workers > 0)
+        return Priced(
+            what, loader, paired, beside=not self.own and workers > 0,
+            handover=self.handovers.get((kind, workers)),
+        )  # fmt: skip
+
+
+def handover(facts: Json, rungs: Rungs) -> float:
+    """Of the program's own loader, as it was tried; 0 where it was not."""
+    trial = _trial(facts, rungs)
+    return trial.handovers.get(("own", trial.own), 0.0) if trial else 0.0
 
 
 def others(facts: Json) -> bool:
@@ -105,16 +117,21 @@ def _trial(facts: Json, rungs: Rungs) -> Trial | None:
     loaders = trial.get("loaders") if isinstance(trial, dict) else None
     if not isinstance(trial, dict) or not loaders:
         return None
-    rates, milder = {}, {}
+    rates, milder, handovers = {}, {}, {}
     for one in loaders:
         workers, sample = int(one["workers"]), Sample(tuple(map(float, one["img_per_s"])))
-        if one["kind"] == "milder":
-            milder[str(one["name"]), str(one["how"]), workers] = sample
+        kind = str(one["kind"])
+        if kind == "milder":
+            kind = str(one["name"])
+            milder[kind, str(one["how"]), workers] = sample
         else:
-            rates[str(one["kind"]), workers] = sample
+            rates[kind, workers] = sample
+        if "handover_s" in one:  # files of earlier versions lack it
+            handovers[kind, workers] = float(one["handover_s"])
     own = [one for one in facts.get("loaders") or () if not one.get("backend")]
     workers = int(own[0].get("num_workers") or 0) if own else 0
-    return Trial(rates, milder, workers, str(trial.get("tier")), trial.get("folder"), rungs)
+    tier, folder = str(trial.get("tier")), trial.get("folder")
+    return Trial(rates, milder, workers, tier, folder, rungs, handovers)
 
 
 def _with(workers: int, trial: Trial) -> tuple[str, str]:
@@ -131,7 +148,7 @@ def _fastloads(trial: Trial) -> Iterator[Priced]:
         if kind == "fastload":
             name, how = _with(workers, trial)
             what = Alternative(name, cost, trial.tier, (), how=how)
-            yield trial.priced(what, rates, workers=workers)
+            yield trial.priced(what, rates, kind, workers)
 
 
 def _indexed(trial: Trial) -> Iterator[Priced]:
@@ -147,7 +164,7 @@ def _indexed(trial: Trial) -> Iterator[Priced]:
         name = f"{_with(workers, trial)[0]}, and index the folder ({how})"
         cost = "one pass over the images (else fastload's first epoch makes it)"
         what = Alternative(name, cost, trial.tier, (), how=how)
-        yield replace(trial.priced(what, rates, workers=workers), computed=True)
+        yield replace(trial.priced(what, rates, kind, workers), computed=True)
 
 
 def _workers(trial: Trial) -> Iterator[Priced]:
@@ -157,7 +174,7 @@ def _workers(trial: Trial) -> Iterator[Priced]:
             name, cost = f"num_workers={workers}", "memory of each process"
             how = f"DataLoader(..., {name})"
             what = Alternative(f"give PyTorch's loader {name}", cost, "pytorch", (), how=how)
-            yield trial.priced(what, rates, workers=workers)
+            yield trial.priced(what, rates, kind, workers)
 
 
 def _smaller(trial: Trial) -> Iterator[Priced]:
@@ -176,11 +193,11 @@ def _smaller(trial: Trial) -> Iterator[Priced]:
         rates = Sample(tuple(1 / ((1 - share) / less + share / more) for less, more in turns))
         name = f"{_with(workers, trial)[0]}, and begin with smaller images (size_schedule)"
         what = Alternative(name, MILDER, trial.tier, (), how=SMALLER_HOW)
-        yield replace(trial.priced(what, rates, workers=workers), computed=True)
+        yield replace(trial.priced(what, rates, kind, workers), computed=True)
 
 
 def _milder(trial: Trial) -> Iterator[Priced]:
     """fastload's loader with other ops."""
     for (name, how, workers), rates in trial.milder.items():
         what = Alternative(f"{_with(workers, trial)[0]}, {name}", MILDER, trial.tier, (), how=how)
-        yield trial.priced(what, rates, workers=workers)
+        yield trial.priced(what, rates, name, workers)

@@ -2,6 +2,7 @@
 
 import importlib
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -166,7 +167,7 @@ def test_on_a_slow_machine_fastloads_loader_is_tried_all_the_same(monkeypatch, c
 
     monkeypatch.setattr(trial, "alone", alone)
     names = ("own", "fastload", "workers")
-    variants = [trial.Variant(name, 2, object) for name in names]
+    variants = [trial.Variant(name, 2, lambda: SimpleNamespace(handover=0.0)) for name in names]
     *_, last = trial._turns(variants, 5.0)
     assert {one["kind"]: len(one["img_per_s"]) for one in last} == {"own": 3, "fastload": 3}
 
@@ -238,6 +239,24 @@ def test_the_same_training_comes_before_a_faster_other_one():
     )
     assert advice(replace(REPORT, remedies=(*REPORT.remedies, other))).startswith("Backend native:")
     assert advice(replace(REPORT, remedies=(other,))).endswith(f"({MILDER})")
+
+
+def test_a_faster_loader_still_hands_its_batches_over():
+    """A step of 1 ms per image, and loaders of 10 and of 0.1 ms; 0.25 ms to hand one over."""
+    slow = Rungs(STEP, LOADER, LOADER)
+    own, other = tried_at("own", 1, 100.0), tried_at("fastload", 1, 10_000.0)
+    facts = {
+        "loaders": [{"num_workers": 1, "backend": None}],
+        "trial": {**NATIVE, "loaders": [own, {**other, "handover_s": 0.00025}]},
+    }
+    (found,) = tried.remedies(facts, slow)
+    assert found.predicted(slow) == pytest.approx(800)
+    assert tried.handover(facts, slow) == 0
+    own["handover_s"] = 0.0005
+    assert tried.handover(facts, slow) == 0.0005
+    assert tried.handover(WITHOUT, slow) == 0
+    (found,) = tried.remedies({**facts, "trial": {**NATIVE, "loaders": [own, other]}}, slow)
+    assert found.predicted(replace(slow, handover=0.0005)) == pytest.approx(1000 / 1.5)
 
 
 def test_what_is_tried_is_pytorchs():
