@@ -8,9 +8,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol
 
+from fastload.forecast import turns
 from fastload.forecast.power import Meter, Power
+from fastload.forecast.turns import Step
 from fastload.measure import Sample, interleaved
 from fastload.profiler.batches import alone, depth, images_in
 from fastload.profiler.ladder import Ladder
@@ -23,15 +24,6 @@ FEWEST = 2  # turns, of loaders so slow that the time is up
 STARTS = 3  # epochs that are begun, to see how long that takes
 LEAST_S = 0.2  # of a replicate
 NONE = Counters({}, ())
-
-
-class Step(Protocol):
-    """A training step that runs here."""
-
-    def __call__(self, batch: Any) -> object: ...
-
-    def rate_at(self, scale: float, batch: object, seconds: float) -> float:
-        """Images/s of the step alone, at `scale` times the full side."""
 
 
 @dataclass(frozen=True)
@@ -89,16 +81,14 @@ def measure(
     begin = time.perf_counter()
     full, physical, meter = sizes[-1], min(cores, physical_cores()), Meter(counters)
     fewer = _fewer(workers, cores, physical)
-    count = (len(sizes) * (3 if step else 1)) + (0 if step else 1) + len(fewer)
+    count = len(sizes) * (turns.OF_A_SIZE if step else 1) + (0 if step else 1) + len(fewer)
     each = max(LEAST_S, seconds / TURNS / (count + bool(counters.parts)))
-    ladders = {size: Ladder(make(size, None), step or EmulatedStep(1e6)) for size in sizes}
-    turns = _turns(ladders, step, each)
+    some, batch = _turns(make, sizes, step, each)
     for name, number in fewer.items():
-        turns[name] = partial(alone, Ladder(make(full, number), EmulatedStep(1e6)).feed, each)
+        some[name] = partial(alone, Ladder(make(full, number), EmulatedStep(1e6)).feed, each)
     late = late or (lambda: time.perf_counter() - begin > seconds)
-    rates = _in_time(meter.turns(turns, each), late, on_done)
-    batch = images_in(ladders[full].feed.take())
-    del ladders, turns
+    rates = _in_time(meter.turns(some, each), late, on_done)
+    del some
     loader, step_rates, training = (
         {size: rates[f"{what} {size}"] for size in sizes if f"{what} {size}" in rates}
         for what in ("loader", "step", "together")
@@ -133,29 +123,21 @@ def _in_time(
 
 
 def _turns(
-    ladders: Mapping[int, Ladder], step: Step | None, each: float
-) -> dict[str, Callable[[], float]]:
-    """What takes turns, by name and size. each: s of a turn."""
-    turns: dict[str, Callable[[], float]] = {}
-    full = max(ladders)
-    for size, ladder in ladders.items():
-        turns[f"loader {size}"] = partial(alone, ladder.feed, each)
+    make: Make, sizes: Sequence[int], step: Step | None, each: float
+) -> tuple[dict[str, Callable[[], float]], int]:
+    """What takes turns, by kind and size, and the images of a batch. each: s of a loader's turn."""
+    found: dict[str, Callable[[], float]] = {}
+    full, batch = sizes[-1], 0
+    for size in sizes:
+        ladder = Ladder(make(size, None), step or EmulatedStep(1e6))
+        batch = images_in(ladder.feed.take())
         if step is not None:
-            turns[f"step {size}"] = partial(step.rate_at, size / full, ladder.feed.take(), each)
-            turns[f"together {size}"] = partial(ladder.trained, each)
-    if step is None:
-        turns["balance"] = partial(_loss, ladders[full], each)
-    return turns
-
-
-def _loss(ladder: Ladder, seconds: float) -> float:
-    """What is lost between a step and a loader that are equally fast: where it is most."""
-    step = ladder.step
-    assert isinstance(step, EmulatedStep)
-    before = alone(ladder.feed, seconds / 3)
-    step.rate = before
-    together = ladder.trained(seconds / 3)
-    return max(1.0, (before + alone(ladder.feed, seconds / 3)) / 2 / together)
+            found |= turns.Trained(ladder, step, size / full, each).turns(size)
+            continue
+        found[f"loader {size}"] = partial(alone, ladder.feed, each)
+        if size == full:
+            found["balance"] = partial(turns.balance, ladder, each)
+    return found, batch
 
 
 def _starts(loader: Iterable[object], images_per_s: float) -> tuple[Sample, Sample, int]:

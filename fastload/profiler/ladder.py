@@ -125,9 +125,10 @@ class Ladder:
             bare=rates.get("bare"),
         )
 
-    def trained(self, seconds: float) -> float:
-        """Training, images/s, where the loader did not run alone before: ready batches go first."""
-        self.feed.drain()
+    def trained(self, seconds: float, *, drained: bool = True) -> float:
+        """Training, images/s. drained: batches that lie ready go first."""
+        if drained:
+            self.feed.drain()
         return self._together(seconds)
 
     def costs(self) -> tuple[StageCost, ...]:
