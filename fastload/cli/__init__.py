@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 import fastload
+from fastload.cli.output import printable
 from fastload.cli.verbs import USAGE, Verbs, WrongCommandLine, as_options, said
 from fastload.errors import FastloadError
 
@@ -73,13 +74,13 @@ def main() -> None:
         status = build()(prog_name="fastload", standalone_mode=False)
     except FastloadError as error:
         for line in as_options(str(error)).splitlines():
-            print(f"fastload: {line}", file=sys.stderr)
+            print(f"fastload: {printable(line)}", file=sys.stderr)
         sys.exit(error.exit_status)
     except WrongCommandLine as error:
         if type(error).__name__ == "NoArgsIsHelpError":
             print(error, file=sys.stderr)
         else:
-            print(f"fastload: {said(error)}", file=sys.stderr)
+            print(f"fastload: {printable(said(error))}", file=sys.stderr)
         sys.exit(USAGE)
     except typer.Abort:
         sys.exit(1)

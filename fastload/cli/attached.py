@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import typer
 from rich.text import Text
 
 from fastload.cli import output
-from fastload.errors import UsageError
+from fastload.errors import UsageError, readable
 from fastload.files.below import replace_file
 
 if TYPE_CHECKING:
@@ -34,6 +35,12 @@ def limits(
         raise UsageError(f"profile: --steps is {steps}, want 1 or more")
     if whole and (steps is not None or ladder):
         raise UsageError("profile: --whole excludes --steps and --ladder; give one")
+    if whole and (seconds is not None or quick):
+        which = "--quick" if quick else "--seconds"
+        raise UsageError(
+            f"profile: --whole lets the command run to its end, and {which} stops it before; leave "
+            "one out"
+        )
     if whole:
         return Limits(steps, None, ladder)
     if seconds is None and (steps is None or ladder):
@@ -51,7 +58,12 @@ class Outputs:
     verb: str = "profile"
 
     def __post_init__(self) -> None:
-        for option, where in (("html", self.html), ("trace", self.trace)):
+        json_to = None if self.json == "-" else self.json
+        for option, where in (("json", json_to), ("html", self.html), ("trace", self.trace)):
+            if where == "":
+                raise UsageError(
+                    f"{self.verb}: --{option} has an empty name; give the name of a file"
+                )
             folder = os.path.dirname(where or "") or "."
             if where is not None and not os.path.isdir(folder):  # said before measuring, not after
                 raise UsageError(
@@ -110,7 +122,7 @@ def emit(report: Any, to: Outputs, *more: str) -> None:
 def save(where: str, text: str, option: str, verb: str = "profile") -> None:
     """Write a file whole or not at all. Raises UsageError."""
     try:
-        replace_file(where, text.encode())
+        replace_file(where, readable(text).encode())
     except OSError as error:
         raise UsageError(
             f"{verb}: {where}: cannot be written ({error.strerror}); give another file to "
@@ -131,14 +143,15 @@ def fail(label: str, fail_if: str | None) -> None:
         raise typer.Exit(1)
 
 
-def compare(files: tuple[str, str], json_to: str | None, *, alone: bool) -> None:
-    """Two reports; exit 1 where the second one is slower. Raises UsageError."""
+def compare(files: tuple[str, str], json_to: str | None, *, beside: Sequence[str]) -> None:
+    """Two reports; exit 1 where the second one is slower. beside: what else is given, by option.
+    Raises UsageError.
+    """
     from fastload.profiler import compare as two
 
-    if not alone:
+    if beside:
         raise UsageError(
-            "profile: --compare takes two reports and measures nothing; leave out --data, --html "
-            "and the command"
+            f"profile: --compare takes two reports and measures nothing; leave out {beside[0]}"
         )
     comparison = two.compare(two.read(files[0]), two.read(files[1]))
     first, *rest = comparison.lines()

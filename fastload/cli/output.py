@@ -1,6 +1,8 @@
 """How every verb prints: a table for people, or one JSON document for programs."""
 
 import json
+import math
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,7 +25,8 @@ from rich.table import Table
 from rich.text import Text
 
 from fastload.backends import table as backend_facts
-from fastload.errors import UsageError
+from fastload.errors import UsageError, readable
+from fastload.files.below import replace_file
 from fastload.files.formats import SOURCES, known
 from fastload.spec import Json
 
@@ -44,6 +47,8 @@ BACKENDS = ("auto", *backend_facts.BACKENDS)  # of --backend
 
 WHOLE = 10_000  # characters: lines of files and pipes
 FIRST_COLUMN = re.compile(r" *\S+(?: {2,}| (?=-> ))|  +")  # up to where the second one begins
+# Control characters but the line end: a name of a file may hold them
+UNSHOWABLE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 results = Console(highlight=False, soft_wrap=True)  # stdout
 log = Console(stderr=True, highlight=False, soft_wrap=True)
 
@@ -57,23 +62,53 @@ def emit(result: Json, json_to: str | None, *shown: Any) -> None:
             put(item)
     if json_to is None:
         return
-    text = json.dumps(result, indent=2, sort_keys=False) + "\n"
+    text = json.dumps(finite(result), indent=2, sort_keys=False, allow_nan=False) + "\n"
     if json_to == "-":
         sys.stdout.write(text)
         return
     try:
-        with open(json_to, "w", encoding="utf-8") as file:
-            file.write(text)
+        _write(json_to, text)
     except OSError as error:
         raise UsageError(
             f"{json_to}: cannot be written ({error.strerror}); give another file to --json"
         ) from error
 
 
+def _write(where: str, text: str) -> None:
+    """A file of its own whole or not at all; what stands there as a pipe or a link stays one.
+    Raises OSError.
+    """
+    if os.path.isfile(where) != os.path.lexists(where) or os.path.islink(where):
+        with open(where, "w", encoding="utf-8") as file:
+            file.write(text)
+    else:
+        replace_file(where, text.encode())
+
+
+def finite(value: Any) -> Any:
+    """The same document with null where a number is none: JSON has no NaN and no infinity."""
+    if isinstance(value, dict):
+        return {key: finite(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def printable(text: str) -> str:
+    """Text of any origin without what moves a terminal's cursor or changes its colours, and in
+    characters that UTF-8 can hold.
+    """
+    return UNSHOWABLE.sub("\ufffd", readable(text))
+
+
 def put(item: Any) -> None:
     """Print text or a table. On a terminal words wrap at its width; elsewhere lines stay whole, for
     programs that read them.
     """
+    if isinstance(item, Text):
+        item.plain = printable(item.plain)
+    if isinstance(item, str):
+        item = printable(item)
     if isinstance(item, Table) and not results.is_terminal:
         whole = results.options.update_width(WHOLE)
         item.width = Measurement.get(results, whole, item).maximum
@@ -125,7 +160,7 @@ def table(
         )
     for row in rows:
         # Text: a file name may look like rich's markup
-        out.add_row(*(Text(str(cell)) for cell in row))
+        out.add_row(*(Text(printable(str(cell))) for cell in row))
     return out
 
 

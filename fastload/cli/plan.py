@@ -20,7 +20,6 @@ HELP = (
     "GPU, or taken from --assume, --step-rate or a file of machines. Prices are yours: nothing is "
     "looked up."
 )
-DEFAULTS = {"recipe": "hot", "gpus": 1, "backend": "auto", "seconds": 40.0}
 
 
 def register(app: typer.Typer) -> None:
@@ -92,7 +91,7 @@ def _forecast(given: dict[str, Any]) -> "Forecast":
     asked = job.Job(
         recipe, given["data"] or "", machine=where, price=price, price_energy=per_kwh,
         price_disk=disk,
-        command=o.command(given, DEFAULTS), **{name: given[name] for name in taken},
+        command=o.command(given, o.DEFAULTS), **{name: given[name] for name in taken},
     )  # fmt: skip
     if given["rates"] is not None:
         found = kept.forecast(kept.load(given["rates"]), asked)

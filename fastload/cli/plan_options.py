@@ -14,6 +14,7 @@ from fastload.errors import UsageError, mistyped
 # Whole numbers, and the least that makes sense
 LEAST = {"epochs": 1, "images": 1, "gpus": 1, "workers": 0, "batch_size": 1}
 KINDS = ("recipes", "machines", "backends", "workers", "sizes", "formats")
+DEFAULTS = {"recipe": "hot", "gpus": 1, "backend": "auto", "seconds": 40.0}
 COMPUTED = ("machines", "sizes")  # that need no further measuring
 Recipe = Annotated[
     str,
@@ -180,6 +181,7 @@ def check_rates(given: Mapping[str, Any]) -> None:
         name: given[name] is not None for name in ("data", "workers", "batch_size", "model")
     }
     measuring["cpu_step"] = given["cpu_step"]
+    measuring |= {name: given[name] != DEFAULTS[name] for name in ("backend", "seconds")}
     named = [name for name, there in measuring.items() if there]
     if named:
         option = named[0].replace("_", "-")
@@ -198,7 +200,9 @@ def command(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> str:
     """The command line that asks for the same again."""
     words_ = ["fastload", "plan"]
     for name, value in given.items():
-        if value in (None, False) or (value == defaults.get(name) and name != "recipe"):
+        if value is None or value is False:  # 0 workers are some
+            continue
+        if value == defaults.get(name) and name != "recipe":
             continue
         words_ += [f"--{name.replace('_', '-')}"] + [str(value)] * (value is not True)
     return shlex.join(words_)

@@ -34,10 +34,10 @@ from fastload.cli.profile_options import (
     Verify,
     Whole,
     Workers,
+    check_kind,
     check_together,
-    refuse_command_options,
 )
-from fastload.cli.verbs import Verb
+from fastload.cli.verbs import Verb, given
 from fastload.errors import UsageError
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ def register(app: typer.Typer) -> None:
 
 
 def profile(
+    ctx: typer.Context,
     recipe: Recipe = "hot",
     data: Data = None,
     backend: Backend = "auto",
@@ -83,15 +84,14 @@ def profile(
 ) -> None:
     """Compare two reports, profile a command, or profile a recipe on a folder."""
     setup = Setup(backend, workers, batch_size, step_rate, assume, device, seconds, model)
-    setup.check(fail_if)
+    setup.check(fail_if, quick=quick)
     to, more = attached.Outputs(json_to, html, trace), More(sweep, cold, verify, cuts, schedule)
     if compare:
-        return attached.compare(compare, json_to, alone=not (command or data or html))
-    data, command = _source(data, command, setup, more)
+        return attached.compare(compare, json_to, beside=given(ctx, "--compare", "--json"))
+    data, command = _source(data, command, setup, more, given(ctx))
     if command:
         limits = attached.limits(steps, seconds, whole=whole, quick=quick, ladder=ladder)
         return attached.run(command, limits, to, fail_if)
-    refuse_command_options(steps, trace, whole=whole, ladder=ladder)
     if schedule:
         return whole_schedule.run(recipe, data, setup, more, (quick, fail_if), to)
     return attached.finish(_report(recipe, data, setup, more, quick=quick), to, fail_if)
@@ -129,11 +129,12 @@ def _report(recipe: str, data: str | None, setup: Setup, more: More, *, quick: b
 
 
 def _source(
-    data: str | None, command: list[str] | None, setup: Setup, more: More
+    data: str | None, command: list[str] | None, setup: Setup, more: More, options: list[str]
 ) -> tuple[str | None, list[str] | None]:
     """Data or a command. Raises UsageError for both, and for options that do not go with it."""
     data, command = _data(data, command)
     check_together(setup, data, more, command=bool(command))
+    check_kind(options, command=bool(command))
     return data, command
 
 

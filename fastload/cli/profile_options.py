@@ -12,6 +12,11 @@ from fastload.errors import UsageError, mistyped
 
 BACKENDS = (*output.BACKENDS, "all")
 DEVICES = ("cpu", "cuda")
+# What says how a recipe is run, which a command says itself
+OF_RECIPES = (
+    "--recipe", "--backend", "--workers", "--batch-size", "--step-rate", "--assume", "--device",
+)  # fmt: skip
+OF_COMMANDS = ("--steps", "--whole", "--ladder", "--trace")
 FAILS = ("cpu-bound", "data-bound")
 Recipe = Annotated[
     str,
@@ -139,7 +144,7 @@ class Setup:
     seconds: float | None
     model: str | None
 
-    def check(self, fail_if: str | None) -> None:
+    def check(self, fail_if: str | None, *, quick: bool) -> None:
         """Raises UsageError for the first option that makes no sense."""
         for name, value, known in (
             ("backend", self.backend, BACKENDS),
@@ -159,6 +164,11 @@ class Setup:
         self._check_step()
         if self.seconds is not None and not 1 <= self.seconds <= 3600:
             raise UsageError(f"profile: --seconds is {self.seconds:g}, want 1 to 3600")
+        if self.seconds is not None and quick:
+            raise UsageError(
+                f"profile: --quick and --seconds {self.seconds:g} both say how long to measure; "
+                "give one"
+            )
 
     def _check_step(self) -> None:
         if self.step_rate is None:
@@ -192,6 +202,22 @@ class More:
         return {name: value for name, value in vars(self).items() if name != "schedule"}
 
 
+def check_kind(given: list[str], *, command: bool) -> None:
+    """Raises UsageError for options of a recipe beside a command, and the other way round. given:
+    all options that are.
+    """
+    wrong = [option for option in given if option in (OF_RECIPES if command else OF_COMMANDS)]
+    if wrong and command:
+        raise UsageError(
+            f"profile: {wrong[0]} is for a recipe with --data, and a command runs as it is; leave "
+            "it out, or put it behind -- with the command"
+        )
+    if wrong:
+        raise UsageError(
+            "profile: --steps, --whole, --ladder and --trace are for a command; give one after --"
+        )
+
+
 def check_together(setup: Setup, data: str | None, more: More, *, command: bool) -> None:
     """Raises UsageError for options that do not go with a command or with an emulated step."""
     if setup.model is not None and (setup.step_rate or setup.assume or command):
@@ -209,14 +235,4 @@ def check_together(setup: Setup, data: str | None, more: More, *, command: bool)
         raise UsageError(
             "profile: --sweep, --cold, --verify, --cuts and --schedule need a recipe and --data, "
             "not a command"
-        )
-
-
-def refuse_command_options(
-    steps: int | None, trace: str | None, *, whole: bool, ladder: bool
-) -> None:
-    """Raises UsageError for options that need a command, where there is none."""
-    if steps is not None or whole or ladder or trace:
-        raise UsageError(
-            "profile: --steps, --whole, --ladder and --trace are for a command; give one after --"
         )

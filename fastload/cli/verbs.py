@@ -79,6 +79,18 @@ class Verbs(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
+def given(context: typer.Context, *but: str) -> list[str]:
+    """The options that a command line has, whatever their values, and "the command" for its
+    argument; but: those to leave out.
+    """
+    found = []
+    for each in context.command.params:
+        source = context.get_parameter_source(each.name or "")
+        if source is not None and source.name == "COMMANDLINE":
+            found.append(each.opts[0] if each.param_type_name == "option" else "the command")
+    return [name for name in found if name not in but]
+
+
 def first_sentence(text: str) -> str:
     """The first sentence of a verb's help, on one line."""
     return re.split(r"(?<=\.)\s", " ".join(text.split("\n\n", maxsplit=1)[0].split()))[0]

@@ -167,12 +167,13 @@ def run(job: Job, on_done: Callable[[], None] = lambda: None) -> Forecast:
     pipeline, backend = bench.pipeline(recipe), bench.backend(recipe)
     asked = question(bench, recipe, where, pipeline)
     measured = bench.measured(recipe, gpu, backend, seconds=job.seconds)
+    took = time.perf_counter() - begin  # more than --seconds, where that is too short
     batch = profiling.batch_of(bench.profile(recipe, gpu, bench.workers), backend)
     return Forecast(
         asked, measured, public(job.data), len(pipeline.source), backend, batch,
         notes.step(gpu, job.cpu_step, measured), job.cost_per_hour, job.target,
         published.load().of(recipe.name),
-        notes.extrapolated(asked, measured, len(pipeline.source), job.seconds),
-        notes.left_out(asked), machine.facts(), job.command, time.perf_counter() - begin,
+        notes.extrapolated(asked, measured, len(pipeline.source), took),
+        notes.left_out(asked), machine.facts(), job.command, took,
         price_energy=job.price_energy, price_disk=job.price_disk,
     )  # fmt: skip

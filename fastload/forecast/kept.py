@@ -14,7 +14,11 @@ from fastload.forecast.model import Question
 from fastload.forecast.power import Power, Watts
 from fastload.measure import Sample
 from fastload.spec import Json
+from fastload.system import limits
 
+# What a rate (images/s, or what it is made of) and a count may be: beyond, files are damaged
+RATE, ANY = (1e-6, 1e12), (0.0, 1e12)
+MOST = 10**15
 MAKE = "make one with fastload plan --json FILE or fastload profile --schedule --json FILE"
 
 
@@ -39,12 +43,12 @@ class Kept:
 def load(path: str) -> Kept:
     """Raises UsageError."""
     try:
-        with open(path, encoding="utf-8") as file:
-            found: Json = json.load(file)
+        with open(path, "rb") as file:
+            found: Json = json.loads(limits.small(file, limits.REPORT))
         if found["schema"] != SCHEMA:
             raise ValueError(f"its schema is {found['schema']!r}")
         return _kept(path, found, found["measured"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UsageError(
             f"{path}: has no rates that plan can read ({type(error).__name__}: {error}); {MAKE}"
         ) from error
@@ -52,31 +56,57 @@ def load(path: str) -> Kept:
 
 def _kept(path: str, found: Json, rates: Json) -> Kept:
     # Files of earlier versions lack some
-    one, fill, each = (
-        _maybe(rates.get(name))
-        for name in ("one_worker_img_per_s", "fill_batches", "each_core_img_per_s")
+    one, each = (
+        _maybe(rates.get(name), RATE) for name in ("one_worker_img_per_s", "each_core_img_per_s")
     )
     measured = Measured(
-        _samples(rates["loader_img_per_s"]), int(rates["workers"]), int(rates["cores"]),
+        _samples(rates["loader_img_per_s"]), _whole(rates, "workers", 0), _whole(rates, "cores"),
         _sample(rates["start_s"]), _sample(rates["losses"]), one,
         _samples(rates["step_img_per_s"]), _samples(rates["training_img_per_s"]),
-        int(rates["batch_size"]), fill, int(rates.get("physical_cores") or 0), each,
-        _power(rates.get("power")), int(rates.get("ahead_batches", 0)),
+        _whole(rates, "batch_size"), _maybe(rates.get("fill_batches")),
+        _whole({"physical_cores": rates.get("physical_cores") or 0}, "physical_cores", 0), each,
+        _power(rates.get("power")), _whole({"ahead_batches": 0, **rates}, "ahead_batches", 0),
     )  # fmt: skip
     if not measured.loader:
         raise ValueError("no size was measured")
-    images = int(found["images_per_epoch"])
+    images = _whole(found, "images_per_epoch")
+    facts = found["machine_measured"]
     return Kept(
-        path, str(found["recipe"]), measured, str(found["data"]), images,
-        int(rates.get("data_images", images)), float(found["bytes_per_image"]),
-        str(rates["backend"]), int(rates["batch_size"]), float(rates["seconds"]),
-        dict(found["machine_measured"]), str(found["step"]),
+        path, _text(found, "recipe"), measured, _text(found, "data"), images,
+        _whole({"data_images": images, **rates}, "data_images"),
+        _number(found["bytes_per_image"], 0, MOST), _text(rates, "backend"), measured.batch,
+        _number(rates["seconds"], *RATE), {**facts, "cpu": _text(facts, "cpu")},
+        _text(found, "step"),
     )  # fmt: skip
 
 
+def _text(found: Json, name: str) -> str:
+    """Raises TypeError."""
+    value = found[name]
+    if not isinstance(value, str):
+        raise TypeError(f"its {name} is {value!r}, want a text")
+    return value
+
+
+def _whole(found: Json, name: str, least: int = 1) -> int:
+    """Raises ValueError."""
+    value = found[name]
+    if type(value) is not int or not least <= value <= MOST:
+        raise ValueError(f"its {name} is {value!r}, want a whole number from {least}")
+    return value
+
+
+def _number(value: Any, least: float, most: float) -> float:
+    """Raises ValueError, also for NaN."""
+    if type(value) not in (int, float) or not least <= value <= most:
+        raise ValueError(f"{value!r} is given, want a number from {least:g} to {most:g}")
+    return float(value)
+
+
 def _samples(found: dict[str, Any]) -> dict[int, Sample]:
-    """By side in px, ascending."""
-    return {int(size): _sample(found[size]) for size in sorted(found, key=int)}
+    """Rates by side in px, ascending."""
+    sides = sorted(found, key=int)
+    return {_whole({"size": int(side)}, "size"): _sample(found[side], RATE) for side in sides}
 
 
 def _power(found: Json | None) -> Power | None:
@@ -85,22 +115,26 @@ def _power(found: Json | None) -> Power | None:
     parts = {
         str(part): Watts(
             _sample(watts["idle_w"]),
-            *(_samples(watts[f"{kind}_w"]) for kind in ("loader", "step", "together")),
+            *(
+                {int(side): _sample(values) for side, values in watts[f"{kind}_w"].items()}
+                for kind in ("loader", "step", "together")
+            ),
         )
         for part, watts in found["parts"].items()
     }
-    return Power(parts, tuple(map(str, found["missing"])))
+    missing = {str(number): text for number, text in enumerate(found["missing"])}
+    return Power(parts, tuple(_text(missing, number) for number in missing))
 
 
-def _maybe(values: list[Any] | None) -> Sample | None:
-    return None if values is None else _sample(values)
+def _maybe(values: Any, limits: tuple[float, float] = ANY) -> Sample | None:
+    return None if values is None else _sample(values, limits)
 
 
-def _sample(values: list[Any]) -> Sample:
-    """Raises ValueError where there is none."""
-    if not values:
+def _sample(values: Any, limits: tuple[float, float] = ANY) -> Sample:
+    """limits: of each value. Raises ValueError where there is none."""
+    if not isinstance(values, list) or not values:
         raise ValueError("a rate has no values")
-    return Sample(tuple(float(value) for value in values))
+    return Sample(tuple(_number(value, *limits) for value in values))
 
 
 def forecast(kept: Kept, job: planning.Job) -> Forecast:

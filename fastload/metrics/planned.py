@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from fastload.errors import UsageError
+from fastload.system import limits
 
 SCHEMAS = ("fastload.plan/1",)
 
@@ -57,9 +58,9 @@ def load(path: str | os.PathLike[str]) -> Plan:
     """Raises UsageError for what is no forecast."""
     where = os.fspath(path)
     try:
-        with open(where, encoding="utf-8") as file:
-            found = json.load(file)
-    except (OSError, ValueError) as error:
+        with open(where, "rb") as file:
+            found = json.loads(limits.small(file, limits.REPORT))
+    except (OSError, ValueError, RecursionError) as error:
         raise UsageError(
             f"{where}: cannot be read as a forecast ({error}); make one with fastload plan --json "
             "FILE"
@@ -73,8 +74,10 @@ def load(path: str | os.PathLike[str]) -> Plan:
         price = found["price_per_h"]
         if not epochs:
             raise ValueError("it has no epochs")
+        if price is not None and not 0 <= float(price) < math.inf:
+            raise ValueError(f"its price is {price!r}")
         return Plan(where, epochs, None if price is None else float(price))
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise UsageError(
             f"{where}: is no forecast ({type(error).__name__}: {error}, want schema "
             f"{' or '.join(SCHEMAS)}); make one with fastload plan --json FILE"

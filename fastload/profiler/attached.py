@@ -1,9 +1,12 @@
 """Runs any command with the hooks in every Python process below it, and reports what they saw."""
 
+import signal
 import subprocess
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -54,7 +57,9 @@ def run(
                 f"profile: {command[0]} cannot be started ({error.strerror}); check the command "
                 "after --"
             ) from error
-        code, processes = _wait(child, folder, Silence(folder, limits, say)), logs.read(folder)
+        with _passing_on(child):
+            code = _wait(child, folder, Silence(folder, limits, say))
+        processes = logs.read(folder)
         stopped = any(process.facts.get("stopped") for process in processes)
     try:
         report, why = inplace.report(processes, time.perf_counter() - started), ""
@@ -109,6 +114,26 @@ def _wait(child: "subprocess.Popen[bytes]", folder: str, silence: Silence) -> in
                 return _end(child)
         except KeyboardInterrupt:  # the program has got it too
             patience = patience or Patience({child.pid})
+
+
+@contextmanager
+def _passing_on(child: "subprocess.Popen[bytes]") -> Iterator[None]:
+    """Who ends the profiler by SIGTERM, as `docker stop` and job schedulers do, means the program
+    too: only Ctrl-C of a terminal reaches it by itself.
+    """
+
+    def pass_on(*_: object) -> None:
+        child.terminate()
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():  # Python's rule for signals
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, pass_on)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _end(child: "subprocess.Popen[bytes]") -> int:

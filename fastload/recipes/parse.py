@@ -240,11 +240,18 @@ def _op(entry: Any, where: str, problems: list[str]) -> Op | None:
         problems.append(f"{where}: {error}")
         return None
     arguments = {key: value for key, value in entry.items() if key != "op"}
-    known = list(inspect.signature(make).parameters)
+    parameters = inspect.signature(make).parameters
+    known = list(parameters)
     if wrong := [key for key in arguments if key not in known]:
         problems.append(
             f"{where} ({name}): takes no {', '.join(map(_shown, wrong))} (it takes "
             f"{', '.join(known) or 'nothing'}); remove it"
+        )
+        return None
+    flags = [key for key in arguments if parameters[key].annotation in (bool, "bool")]
+    if wrong := [key for key in flags if not isinstance(arguments[key], bool)]:
+        problems.append(
+            f"{where} ({name}): {wrong[0]} is {arguments[wrong[0]]!r}, want {WORDS[bool]}"
         )
         return None
     try:

@@ -131,8 +131,15 @@ def test_the_kinds_are_those_that_can_be_compared():
 def test_the_command_asks_for_the_same():
     given = {"recipe": "hot", "data": "my data", "epochs": 3, "gpus": 1, "cpu_step": True,
              "backend": "auto", "price": None, "batch_size": 8}  # fmt: skip
-    assert plan_options.command(given, plan.DEFAULTS) == (
+    assert plan_options.command(given, plan_options.DEFAULTS) == (
         "fastload plan --recipe hot --data 'my data' --epochs 3 --cpu-step --batch-size 8"
+    )
+
+
+def test_the_command_has_no_workers_where_none_were_asked_for():
+    given = {"recipe": "hot", "workers": 0, "cpu_step": False, "gpus": 1}
+    assert plan_options.command(given, plan_options.DEFAULTS) == (
+        "fastload plan --recipe hot --workers 0"
     )
 
 

@@ -16,6 +16,7 @@ from fastload.forecast.bands import Range
 from fastload.forecast.measuring import Measured
 from fastload.forecast.run import CPU, STEP
 from fastload.measure import Sample
+from fastload.metrics import planned
 from tests.forecast import made
 from tests.profiler.conftest import photos  # noqa: F401
 
@@ -119,6 +120,41 @@ def test_a_file_without_rates_is_told(tmp_path, content):
     assert str(caught.value).endswith(f"; {kept.MAKE}")
 
 
+DAMAGED = (
+    ("images_per_epoch", float("inf")), ("images_per_epoch", -1), ("bytes_per_image", float("nan")),
+    ("machine_measured", {}), ("machine_measured", []), ("machine_measured.cpu", 3), ("step", None),
+    ("measured.cores", 0), ("measured.workers", 1e300), ("measured.data_images", 0),
+    ("measured.batch_size", True), ("measured.seconds", 0), ("measured.backend", ["native"]),
+    ("measured.loader_img_per_s", {"99": [0.0]}), ("measured.loader_img_per_s", {"99": [-3]}),
+    ("measured.loader_img_per_s", {"99": [float("nan")]}), ("measured.start_s", [-1]),
+    ("measured.loader_img_per_s", {"99": [1e-320]}), ("measured.loader_img_per_s", {"0": [9]}),
+    ("measured.loader_img_per_s", {"99": {"0": 9}}), ("measured.one_worker_img_per_s", [0]),
+    ("measured.losses", [float("nan")]), ("measured.fill_batches", [1e308]),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "value"), DAMAGED)
+def test_a_damaged_number_is_told(tmp_path, path, value):
+    found = inner = document.document(made.forecast())
+    *above, last = path.split(".")
+    for key in above:
+        inner = inner[key]
+    inner[last] = value
+    file = tmp_path / "plan.json"
+    file.write_text(json.dumps(found))
+    with pytest.raises(UsageError) as caught:
+        kept.load(str(file))
+    assert str(caught.value).startswith(f"{file}: has no rates that plan can read (")
+
+
+def test_rates_in_a_file_of_lists_in_lists_are_told(tmp_path):
+    file = tmp_path / "plan.json"
+    file.write_text("[" * 100_000)
+    for read in (kept.load, planned.load):
+        with pytest.raises(UsageError, match="make one with fastload plan"):
+            read(str(file))
+
+
 def run(verb, *arguments):
     app = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode=None)
     verb.register(app)
@@ -133,6 +169,10 @@ def run(verb, *arguments):
         (plan, ["--rates", "f", "--compare", "backends"],
          ("plan: --compare backends has to measure, and --rates measures nothing; leave one out, "
           "or compare machines or sizes")),
+        (plan, ["--rates", "f", "--seconds", "9"],
+         "plan: --rates f has what was measured, and --seconds is for measuring; leave one out"),
+        (plan, ["--rates", "f", "--backend", "torch"],
+         "plan: --rates f has what was measured, and --backend is for measuring; leave one out"),
         (profile, ["--schedule", "--data", "d", "--sweep"],
          ("profile: --schedule measures a recipe's loader and step, and --sweep is given; leave "
           "one out")),

@@ -2,6 +2,11 @@
 measure.
 """
 
+import os
+import signal
+import subprocess
+import sys
+
 import pytest
 
 from fastload.attach import patience
@@ -62,6 +67,22 @@ NOTHING = (
         (("--steps", "0", "--", "true"), "profile: --steps is 0, want 1 or more"),
         (("--whole", "--ladder", "--", "true"), ("profile: --whole excludes --steps and --ladder; "
                                                 "give one")),
+        (("--whole", "--seconds", "9", "--", "true"),
+         ("profile: --whole lets the command run to its end, and --seconds stops it before; leave "
+         "one out")),
+        (("--quick", "--seconds", "9", "--", "true"),
+         "profile: --quick and --seconds 9 both say how long to measure; give one"),
+        (("--workers", "3", "python", "train.py"),
+         ("profile: --workers is for a recipe with --data, and a command runs as it is; leave it "
+         "out, or put it behind -- with the command")),
+        (("--assume", "h200", "--", "true"),
+         ("profile: --assume is for a recipe with --data, and a command runs as it is; leave it "
+         "out, or put it behind -- with the command")),
+        (("--json", "/no/such/x.json", "--", "true"),
+         ("profile: /no/such/x.json: its folder does not exist; make it, or give another file to "
+         "--json")),
+        (("--html", "", "--", "true"),
+         "profile: --html has an empty name; give the name of a file"),
         (("--", "/no/such"), ("profile: /no/such cannot be started (No such file or directory); "
                              "check the command after --")),
         (("--", "true"), NOTHING),
@@ -124,3 +145,24 @@ def test_a_script_may_be_silent_with_whole(script, monkeypatch):
     monkeypatch.setattr(attached, "QUIET_S", 0.0)
     monkeypatch.setattr(attached, "SILENT_S", 0.0)
     assert attached.run(script("time.sleep(0.5)"), Limits()).code == 0
+
+
+ENDED = """
+import sys, time
+from fastload.attach.control import Limits
+from fastload.profiler import attached
+body = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
+print(attached.run([sys.executable, "-S", "-c", body], Limits()).code, flush=True)
+"""
+
+
+def test_what_ends_the_profiler_ends_the_program():
+    """SIGTERM to the profiler alone, as `docker stop` sends it, leaves no training behind."""
+    profiler = subprocess.Popen([sys.executable, "-c", ENDED], stdout=subprocess.PIPE, text=True)
+    assert profiler.stdout is not None
+    program = int(profiler.stdout.readline())
+    profiler.terminate()
+    assert profiler.communicate(timeout=60)[0] == f"{128 + signal.SIGTERM}\n"
+    assert profiler.returncode == 0
+    with pytest.raises(ProcessLookupError):
+        os.kill(program, 0)

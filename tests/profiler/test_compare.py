@@ -180,10 +180,10 @@ def test_errors(run, files, tmp_path):
         f"profile: {tmp_path / 'no.json'}: cannot be read (No such file or directory); give a "
         "report written with --json"
     )
-    assert str(run("profile", "--compare", path, path, "--data", "x").exception) == (
-        "profile: --compare takes two reports and measures nothing; leave out --data, --html and "
-        "the command"
-    )
+    for more in (["--data", "x"], ["--fail-if", "cpu-bound"], ["--workers", "0"], ["--cold"]):
+        assert str(run("profile", "--compare", path, path, *more).exception) == (
+            f"profile: --compare takes two reports and measures nothing; leave out {more[0]}"
+        )
 
 
 def test_a_plan_is_compared_with_what_came(files):

@@ -99,6 +99,19 @@ def test_every_problem_of_a_recipe_at_once(tmp_path):
     assert [problem.replace(str(file), "F") for problem in caught.value.problems] == PROBLEMS
 
 
+@pytest.mark.parametrize("value", ['"false"', "0", "[]"])
+def test_a_flag_of_an_op_is_true_or_false(tmp_path, value):
+    """Python takes any of them for one or the other."""
+    hot = Path(recipes.load("hot").where).read_text()
+    file = tmp_path / "flag.toml"
+    file.write_text(hot.replace("scale = true", f"scale = {value}", 1))
+    with pytest.raises(PipelineError) as caught:
+        recipes.load(file)
+    (problem,) = caught.value.problems
+    shown = value.replace('"', "'")
+    assert problem.endswith(f"(ToDtype): scale is {shown}, want true or false")
+
+
 UNFINISHED = (
     "F, data.train: ends with an image of no fixed size or no tensor; end CROP with a "
     "fixed size and add ToImage"
