@@ -137,8 +137,8 @@ def test_exact_evaluation_by_others_batches_is_refused(folder):
         fastload.DataLoader(data, batch_sampler=Cut(sampler, 4, False))
     assert str(caught.value) == (
         "DataLoader: eval_exact is given, and Cut does not say which samples of a batch count "
-        "(want a fastload.DistributedSampler itself, in DataLoader's own batches); give sampler= and "
-        "batch_size="
+        "(want a fastload.DistributedSampler itself, in DataLoader's own batches); give sampler= "
+        "and batch_size="
     )
     with pytest.raises(fastload.BackendError, match="eval_exact cannot run this data set"):
         fastload.DataLoader(data, None, sampler=sampler)
