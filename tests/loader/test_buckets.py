@@ -289,6 +289,6 @@ def test_a_sampler_whose_sizes_would_be_lost_is_refused(folder, name):
     with pytest.raises(UsageError) as error:
         fastload.DataLoader(data, **({"sampler": sampler} if name == "BatchSampler" else given))
     assert str(error.value) == (
-        f"DataLoader: batch_sampler is of {name}, which does not say the sizes of the images that a "
-        "BucketSampler gives; give the BucketSampler itself, as batch_sampler="
+        f"DataLoader: batch_sampler is of {name}, which does not say the sizes of the images that "
+        "a BucketSampler gives; give the BucketSampler itself, as batch_sampler="
     )
