@@ -20,7 +20,6 @@ from fastload.loader.base import BaseLoader
 from fastload.loader.options import LoaderOptions
 from fastload.lowering import loaders, reach
 from fastload.order import epochs
-from fastload.order.batches import PixelBatchSampler
 from fastload.order.distributed import DistributedSampler
 from fastload.plan.pipeline import Pipeline
 from fastload.spec import Json
@@ -63,10 +62,10 @@ def check_exact(loader: BaseLoader[object]) -> None:
     batches = loader.batch_sampler
     if not epochs.is_exact(loader) or batches is None:
         return
-    cutting = type(batches) in (BatchSampler, PixelBatchSampler)
-    if cutting and type(batches.sampler) is DistributedSampler:
+    cut = epochs.cutting(batches)
+    if cut is not None and type(cut.sampler) is DistributedSampler:
         return
-    name = type(batches.sampler if cutting else batches).__name__
+    name = type(batches if cut is None else cut.sampler).__name__
     raise UsageError(
         f"DataLoader: eval_exact is given, and {name} does not say which samples of a batch count "
         "(want a fastload.DistributedSampler itself, in DataLoader's own batches); give sampler= "

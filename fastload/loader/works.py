@@ -27,7 +27,6 @@ from fastload.state import reading
 from fastload.state.progress import Progress
 
 TOGETHER = 16  # batches of an order of arrays that are made at once
-CUTTING = (BatchSampler, PixelBatchSampler)  # whose batches are the next samples of their sampler
 
 
 def works(
@@ -44,10 +43,9 @@ def works(
     rank = distributed.split(loader)[1]
     none = np.zeros(0, np.int64)
     start = Work(none, none, key, keyed_epoch(loader, progress), 0, rank)
-    batches = loader.batch_sampler
-    inner = batches.sampler if type(batches) in CUTTING else None
-    if type(inner) is DistributedSampler:
-        ordered: Iterator[WorkOrError] = _shared(batches, inner, start, progress.first)
+    batches, cut = loader.batch_sampler, epochs.cutting(loader.batch_sampler)
+    if cut is not None and type(cut.sampler) is DistributedSampler:
+        ordered: Iterator[WorkOrError] = _shared(cut, cut.sampler, start, progress.first)
     elif type(batches) is BucketSampler or type(batches) is TokenSampler:
         ordered = _sized(batches, start, progress.first)
     else:
@@ -114,8 +112,8 @@ def _sampled(
 ) -> Iterator[WorkOrError]:
     """The batches of any other order, whose samples are counted as they come."""
     samples_in_all, batches = loaders.length(loader.dataset), loader.batch_sampler
-    world = distributed.split(loader)[0]
-    inner: object = batches.sampler if type(batches) in CUTTING else None
+    world, cut = distributed.split(loader)[0], epochs.cutting(batches)
+    inner: object = None if cut is None else cut.sampler
     once = inner is not None and samplers.unique(inner, samples_in_all)
     seen = None if once else np.zeros(samples_in_all, np.int64)
     # What a sampler leaves out may be meant for validation: nothing of it may stand in for a bad

@@ -64,6 +64,15 @@ def sampler_of(loader: OrderedLoader) -> Any:
     return loader.batch_sampler if inner is None else inner
 
 
+def cutting(batches: object) -> BatchSampler | PixelBatchSampler | None:
+    """The batch sampler, where it is of a class whose batches are the next samples of its sampler;
+    else None.
+    """
+    if type(batches) is BatchSampler or type(batches) is PixelBatchSampler:
+        return batches
+    return None
+
+
 def is_exact(loader: OrderedLoader) -> bool:
     """Whether the order is that of an exact evaluation, which only fastload's engines can mark."""
     sampler = asked(_divided(loader), "sampler", DistributedSampler)
