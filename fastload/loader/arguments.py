@@ -19,6 +19,8 @@ from fastload.errors import UsageError
 from fastload.loader.base import BaseLoader
 from fastload.loader.options import LoaderOptions
 from fastload.lowering import loaders, reach
+from fastload.order import epochs
+from fastload.order.distributed import DistributedSampler
 from fastload.plan.pipeline import Pipeline
 from fastload.spec import Json
 from fastload.system import machine
@@ -51,6 +53,24 @@ def check_dataset(dataset: object) -> None:
             f"DataLoader: dataset is the path {path!r}, want a data set; give "
             f"fastload.open({path!r}, transform)"
         )
+
+
+def check_exact(loader: BaseLoader[object]) -> None:
+    """Raise UsageError for an exact evaluation whose batches somebody else cuts: nothing says which
+    samples of these count.
+    """
+    batches = loader.batch_sampler
+    if not epochs.is_exact(loader) or batches is None:
+        return
+    cut = epochs.cutting(batches)
+    if cut is not None and type(cut.sampler) is DistributedSampler:
+        return
+    name = type(batches if cut is None else cut.sampler).__name__
+    raise UsageError(
+        f"DataLoader: eval_exact is given, and {name} does not say which samples of a batch count "
+        "(want a fastload.DistributedSampler itself, in DataLoader's own batches); give sampler= "
+        "and batch_size="
+    )
 
 
 def of_version(*, in_order: bool, pin_memory_device: str) -> Json:

@@ -22,7 +22,7 @@ from fastload.loader.lazy_images import LazyWorker
 from fastload.loader.native import seed
 from fastload.loader.reseeded import Reseeded
 from fastload.loader.works import keyed_epoch
-from fastload.order import loaders, samplers
+from fastload.order import epochs, loaders, samplers
 from fastload.order.seeding import Seeded, SeededIndices
 from fastload.sources.seek_contents import Contents
 from fastload.state.following import Followed, Inline
@@ -61,6 +61,7 @@ class _Watched(_BaseDataLoaderIter):
         """The epoch that the loader has opened."""
         self._last = time.perf_counter()
         self._progress: Progress = loader._progress
+        self._ordered = epochs.sampler_of(loader)
         self._keys = _Keys(loader) if loader._own.seed_samples else None
         self._reading: Reading | None = None
         self._every = 0 if self._keys else loader._own.snapshot_every_n_steps or 0
@@ -78,10 +79,15 @@ class _Watched(_BaseDataLoaderIter):
         self._reading = Reading(
             self._index_sampler, self._sampler_iter, self._progress, self._every
         )
+        before = epochs.begun(self._ordered)
         with self._progress.replaying():
             for number, index in self._reading.passing(self._first()):
                 self._pass_over(number, self._keyed(index))
-            return self._keyed(next(self._reading))  # samplers draw when they are first asked
+            index = next(self._reading)  # samplers draw when they are first asked
+        if (now := epochs.begun(self._ordered)) != before:
+            # Another iterator may have begun an epoch since this one was opened.
+            self._progress.order_epoch = now
+        return self._keyed(index)
 
     def _first(self) -> int:
         """How many batches of indices are passed over."""
@@ -197,7 +203,8 @@ class _Keys:
         self.length = loaders.length(loader.dataset)
         plain = loader.batch_sampler is None or type(loader.batch_sampler) is BatchSampler
         once = plain and samplers.unique(loader.sampler, self.length)
-        self.seen = None if once else np.zeros(self.length, np.int64)
+        seen = None if once else np.zeros(self.length, np.int64)
+        self.occurrences = epochs.counting(loader, seen, self.length)
 
     def order(self, index: object, base_seed: int, *, batch: bool) -> object:
         """The indices with their keys; what is no index of the data set is left to it, which raises
@@ -208,10 +215,8 @@ class _Keys:
             numbers = place_all(indices, self.length)
         except (IndexError, TypeError):
             return index
-        occurrences = samplers.occurrences(numbers, self.seen)
-        return SeededIndices(
-            indices if batch else index, numbers, occurrences, self.seed(base_seed), self.epoch
-        )
+        seed, occurrences = self.seed(base_seed), self.occurrences(numbers)
+        return SeededIndices(indices if batch else index, numbers, occurrences, seed, self.epoch)
 
 
 def _seeded(loader: BaseLoader[object]) -> BaseLoader[object]:

@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from fastload import progressive
+from fastload.attach.looking import asked
 from fastload.backends.base import WorkOrError
 from fastload.errors import PipelineError, UsageError
 from fastload.loader.base import BaseLoader
 from fastload.order.buckets import BucketSampler
+from fastload.order.groups import GroupSampler
 from fastload.order.tokens import TokenSampler
 from fastload.plan import patches
 from fastload.plan.plan import Plan, bucket_problems
@@ -66,6 +68,20 @@ def explain(loader: BaseLoader[object], plan: Plan) -> list[str]:
     return [f"  sizes   {loader._own.size_schedule}: {sizes}"]
 
 
+def _check_around(batches: object) -> None:
+    """Raise UsageError for a sampler of sizes that another one hides, or a class made of it: images
+    would silently be of the pipeline's own size.
+    """
+    for one in (batches, asked(batches, "batch_sampler"), asked(batches, "sampler")):
+        if issubclass(type(one), GroupSampler):
+            kind = "BucketSampler" if issubclass(type(one), BucketSampler) else "TokenSampler"
+            raise UsageError(
+                f"DataLoader: batch_sampler is of {type(batches).__name__}, which does not say the "
+                f"sizes of the images that a {kind} gives; give the {kind} itself, as "
+                "batch_sampler="
+            )
+
+
 def by_sampler(loader: BaseLoader[object], plan: Plan) -> Plan:
     """The plan of the loader's batches, where its sampler says their sizes.
 
@@ -74,6 +90,7 @@ def by_sampler(loader: BaseLoader[object], plan: Plan) -> Plan:
     """
     batches = loader.batch_sampler
     if type(batches) is not BucketSampler and type(batches) is not TokenSampler:
+        _check_around(batches)
         return plan
     if loader._own.size_schedule is not None:
         name = type(batches).__name__

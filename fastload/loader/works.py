@@ -3,7 +3,7 @@ consumer's thread and from any step on.
 """
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import cast
 
@@ -14,10 +14,11 @@ from fastload.backends.base import WorkOrError
 from fastload.dataset import place_all
 from fastload.loader import sizes
 from fastload.loader.base import BaseLoader
-from fastload.order import distributed, loaders, samplers
+from fastload.order import distributed, epochs, loaders, samplers
 from fastload.order.batches import PixelBatchSampler
 from fastload.order.buckets import BucketSampler
 from fastload.order.distributed import DistributedSampler
+from fastload.order.samplers import ShuffleSampler
 from fastload.order.tokens import TokenSampler
 from fastload.plan.plan import Plan
 from fastload.sources.base import Remote
@@ -42,9 +43,9 @@ def works(
     rank = distributed.split(loader)[1]
     none = np.zeros(0, np.int64)
     start = Work(none, none, key, keyed_epoch(loader, progress), 0, rank)
-    batches = loader.batch_sampler
-    if type(batches) is BatchSampler and type(batches.sampler) is DistributedSampler:
-        ordered: Iterator[WorkOrError] = _shared(batches, batches.sampler, start, progress.first)
+    batches, cut = loader.batch_sampler, epochs.cutting(loader.batch_sampler)
+    if cut is not None and type(cut.sampler) is DistributedSampler:
+        ordered: Iterator[WorkOrError] = _shared(cut, cut.sampler, start, progress.first)
     elif type(batches) is BucketSampler or type(batches) is TokenSampler:
         ordered = _sized(batches, start, progress.first)
     else:
@@ -76,22 +77,34 @@ def ahead(
 
 
 def _shared(
-    batches: BatchSampler, inner: DistributedSampler, start: Work, first: int
+    batches: BatchSampler | PixelBatchSampler, inner: DistributedSampler, start: Work, first: int
 ) -> Iterator[Work]:
-    """The batches of an order that says itself how often each sample has come before."""
-    parts = inner.batches(batches.batch_size, batches.drop_last, first)
-    for step, part in enumerate(parts, first):
-        # A weight of 0 may be meant to leave a sample out.
-        every = inner.weights is None and inner.mixture is None
-        choices = None if every else part.samples
-        yield start.batch(step, part.samples, part.occurrences, choices, part.valid)
+    """The batches of an order that says itself how often each sample has come before. As in all of
+    these the order's epoch begins here, not when the first batch is asked for: of two iterators
+    that are opened one after the other, each has the epoch that it was opened with.
+    """
+    size = batches.begun() if isinstance(batches, PixelBatchSampler) else batches.batch_size
+    parts = inner.batches(size, batches.drop_last, first)
+    # A weight of 0 may be meant to leave a sample out.
+    every = inner.weights is None and inner.mixture is None
+    return (
+        start.batch(
+            step, part.samples, part.occurrences, None if every else part.samples, part.valid
+        )
+        for step, part in enumerate(parts, first)
+    )
 
 
 def _sized(batches: BucketSampler | TokenSampler, start: Work, first: int) -> Iterator[Work]:
     """The batches of a sampler that says the sizes of images."""
-    for step, part in enumerate(batches.batches(first), first):
-        work = start.batch(step, part.samples, part.occurrences, None)
-        yield replace(work, size=part.size, tokens=part.tokens)
+    return (
+        replace(
+            start.batch(step, part.samples, part.occurrences, None),
+            size=part.size,
+            tokens=part.tokens,
+        )
+        for step, part in enumerate(batches.batches(first), first)
+    )
 
 
 def _sampled(
@@ -99,34 +112,54 @@ def _sampled(
 ) -> Iterator[WorkOrError]:
     """The batches of any other order, whose samples are counted as they come."""
     samples_in_all, batches = loaders.length(loader.dataset), loader.batch_sampler
-    world = distributed.split(loader)[0]
-    inner: object = None
-    if type(batches) is BatchSampler or type(batches) is PixelBatchSampler:
-        inner = batches.sampler
+    world, cut = distributed.split(loader)[0], epochs.cutting(batches)
+    inner: object = None if cut is None else cut.sampler
     once = inner is not None and samplers.unique(inner, samples_in_all)
     seen = None if once else np.zeros(samples_in_all, np.int64)
     # What a sampler leaves out may be meant for validation: nothing of it may stand in for a bad
     # sample.
     every = once and loaders.length(inner) * world > samples_in_all - world
-    indices_of_batches: Iterable[object] | None = samplers.order(
-        batches, progress.first, progress.draw
-    )
+    orders = _arrays(batches, progress)
     # Arrays of a known order need no look at each.
-    known = indices_of_batches is not None and samplers.below(inner) <= samples_in_all
-    if indices_of_batches is None:
-        indices_of_batches = _replayed(loader, progress, sampler, seen)
+    known = orders is not None and samplers.below(inner) <= samples_in_all
     if known and not samplers.draws_at_end(inner):
-        orders = cast("Iterator[Longs]", indices_of_batches)
-        yield from _together(orders, progress.first, seen, start, every=every)
-        return
-    for step, indices in enumerate(indices_of_batches, progress.first):
+        return _together(cast("Iterator[Longs]", orders), progress.first, seen, start, every=every)
+    return _counted(
+        (lambda: orders) if orders else lambda: _replayed(loader, progress, sampler, seen),
+        progress.first,
+        start,
+        epochs.counting(loader, seen, samples_in_all),
+        None if known else samples_in_all,
+        every=every,
+    )
+
+
+def _arrays(batches: object, progress: Progress) -> Iterator[Longs] | None:
+    """The epoch as `samplers.order` gives it, of batches of any known size."""
+    if type(batches) is PixelBatchSampler and type(batches.sampler) is ShuffleSampler:
+        return samplers.keyed(batches.sampler, batches.begun(), batches.drop_last, progress.first)
+    return samplers.order(batches, progress.first, progress.draw)
+
+
+def _counted(
+    begin: Callable[[], Iterable[object]],
+    first: int,
+    start: Work,
+    occurrences: Callable[[Longs], Longs],
+    length: int | None,
+    *,
+    every: bool,
+) -> Iterator[WorkOrError]:
+    """begin: gives the batches' indices, and is called when the first of them is asked for;
+    length: of the data set, where indices may be outside; None: they are known arrays.
+    """
+    for step, indices in enumerate(begin(), first):
         try:
-            samples = cast("Longs", indices) if known else place_all(indices, samples_in_all)
+            samples = cast("Longs", indices) if length is None else place_all(indices, length)
         except (IndexError, TypeError) as error:
             yield error
             continue
-        seen_before = samplers.occurrences(samples, seen)
-        yield start.batch(step, samples, seen_before, None if every else samples)
+        yield start.batch(step, samples, occurrences(samples), None if every else samples)
 
 
 def _together(

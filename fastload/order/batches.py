@@ -93,16 +93,17 @@ class PixelBatchSampler(torch.utils.data.Sampler[list[int]]):
         even = wanted // self.multiple * self.multiple or wanted
         return min(max(even, self.batch_size) if size < self.full else even, self.largest or even)
 
+    def begun(self) -> int:
+        """Begins the next epoch: images in its batches."""
+        return self.at(next_epoch(self))
+
     def __len__(self) -> int:
         """Batches in the next epoch."""
         samples, batch = len(self.sampler), self.at(self.epoch + 1)  # type: ignore[arg-type]
         return samples // batch if self.drop_last else -(-samples // batch)
 
     def __iter__(self) -> Iterator[list[int]]:
-        return self._batches(self.at(next_epoch(self)))
-
-    def _batches(self, batch: int) -> Iterator[list[int]]:
-        samples = iter(self.sampler)
+        batch, samples = self.begun(), iter(self.sampler)
         while indices := list(islice(samples, batch)):
             if len(indices) == batch or not self.drop_last:
                 yield indices

@@ -11,7 +11,7 @@ from fastload.errors import UsageError
 from fastload.order import bucket_data, groups, mixture, shapes
 from fastload.order.distributed import place
 from fastload.order.groups import GroupSampler, How, Sized, whole
-from fastload.order.samplers import next_epoch
+from fastload.order.samplers import next_epoch, place_problems
 from fastload.order.shapes import Shape
 from fastload.spec import Longs
 
@@ -83,7 +83,7 @@ class BucketSampler(GroupSampler):
         self.batch_size, self.batch_pixels = batch_size, batch_pixels
         problems = [
             *self._problems(),
-            *groups.how_problems(how),
+            *place_problems(seed, how.num_replicas, how.rank),
             *_shape_problems(buckets, pixels, step, max_aspect, slack),
         ]
         if mixture.of_data(data):
@@ -170,9 +170,13 @@ class BucketSampler(GroupSampler):
             yield batch.samples.tolist()
 
     def batches(self, first: int = 0) -> Iterator[Sized]:
-        """This rank's share of the next epoch's steps, from number `first` on."""
-        for share in self._groups.shares(next_epoch(self), first):
-            yield Sized(share.samples, share.occurrences, self.buckets[share.group])
+        """This rank's share of the next epoch's steps, from number `first` on. The epoch begins at
+        once, not when the first step is asked for.
+        """
+        return (
+            Sized(share.samples, share.occurrences, self.buckets[share.group])
+            for share in self._groups.shares(next_epoch(self), first)
+        )
 
     def _problems(self) -> list[str]:
         given = [

@@ -9,12 +9,12 @@ import torch.distributed
 import torch.utils.data
 from numpy.typing import NDArray
 
-from fastload import rng
+from fastload import _native, rng
 from fastload.attach.looking import asked
 from fastload.errors import UsageError
 from fastload.order import blocks, mixture
 from fastload.order.loaders import OrderedLoader
-from fastload.order.samplers import CHUNK, next_epoch, occurrences, stretches
+from fastload.order.samplers import CHUNK, next_epoch, occurrences, place_problems, stretches
 from fastload.spec import Floats, Longs, Work
 
 COUNTED = 1 << 18  # positions drawn at once, where a resumed epoch counts what came before
@@ -126,6 +126,8 @@ class DistributedSampler(torch.utils.data.Sampler[int]):
         self.mixture = mixture.fingerprint(self._mixture.recipe) if self._mixture else None
         if problems := [*self._problems(), *self._weight_problems()]:
             raise UsageError("\n".join(f"DistributedSampler: {problem}" for problem in problems))
+        # Of other weights, a state does not fit either
+        self.weighted = None if self.weights is None else _native.xxh3(self.weights.tobytes())
         self._shares = None if self.weights is None else _shares(self.weights)
 
     def set_epoch(self, epoch: int) -> None:
@@ -146,7 +148,8 @@ class DistributedSampler(torch.utils.data.Sampler[int]):
         return self.total // self.num_replicas if cut else -(-self.total // self.num_replicas)
 
     def __iter__(self) -> Iterator[int]:
-        return (sample for part in self.batches(CHUNK) for sample in part.samples.tolist())
+        for part in self.batches(CHUNK):  # as ShuffleSampler's
+            yield from part.samples.tolist()
 
     def batches(self, size: int, drop_last: bool = False, first: int = 0) -> Iterator[Part]:
         """This rank's share of the next epoch, `size` samples at a time, from number `first` on."""
@@ -229,12 +232,7 @@ class DistributedSampler(torch.utils.data.Sampler[int]):
     def _problems(self) -> list[str]:
         checks = (
             (self.length >= 0, f"dataset has {self.length} samples, want 0 or more"),
-            (0 <= self.seed < 1 << 64, f"seed is {self.seed}, want 0 to 2**64 - 1"),
-            (self.num_replicas >= 1, f"num_replicas is {self.num_replicas}, want 1 or more"),
-            (
-                0 <= self.rank < max(1, self.num_replicas),
-                f"rank is {self.rank}, want 0 to {max(1, self.num_replicas) - 1}",
-            ),
+            *((False, text) for text in place_problems(self.seed, self.num_replicas, self.rank)),
             (self.repeats >= 1, f"repeats is {self.repeats}, want 1 or more"),
             (
                 self.repeats == 1 or self.weights is None,
@@ -272,7 +270,7 @@ class DistributedSampler(torch.utils.data.Sampler[int]):
         if (
             not np.isfinite(self.weights).all()
             or (self.weights < 0).any()
-            or not self.weights.sum() > 0
+            or not self.weights.any()
         ):
             return ["weights are not all finite and 0 or more with a sum above 0; mend them"]
         if self.num_samples is not None and self.num_samples < 0:
@@ -291,6 +289,7 @@ def place(world: int | None, rank: int | None) -> tuple[int, int]:
 
 def _shares(weights: Floats) -> Floats:
     """float64 [N]: the share of samples 0..n of all weights; the last is exactly 1."""
-    sums = np.cumsum(weights)
+    # Scaled by a power of two, which rounds nothing: the sum of any weights is finite
+    sums = np.cumsum(np.ldexp(weights, -np.frexp(weights.max())[1]))
     out: Floats = sums / sums[-1]
     return out

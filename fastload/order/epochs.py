@@ -1,6 +1,7 @@
 """What the order of a loader's epochs depends on: its samplers, their generators, its data set."""
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,16 @@ from torch.utils.data.distributed import DistributedSampler as TorchsSampler
 
 from fastload import _native
 from fastload.attach.looking import asked
-from fastload.order import distributed, loaders
+from fastload.order import distributed, loaders, samplers
 from fastload.order.batches import PixelBatchSampler
 from fastload.order.buckets import BucketSampler
 from fastload.order.distributed import DistributedSampler
+from fastload.order.groups import GroupSampler
 from fastload.order.loaders import OrderedLoader
 from fastload.order.samplers import ShuffleSampler
 from fastload.order.tokens import TokenSampler
 from fastload.sources import Source
+from fastload.spec import OCCURRENCES, Longs
 
 NAMES = 64  # samples whose names and labels stand for the data set
 KEYED = (ShuffleSampler, DistributedSampler, BucketSampler, TokenSampler)
@@ -61,18 +64,57 @@ def sampler_of(loader: OrderedLoader) -> Any:
     return loader.batch_sampler if inner is None else inner
 
 
+def cutting(batches: object) -> BatchSampler | PixelBatchSampler | None:
+    """The batch sampler, where it is of a class whose batches are the next samples of its sampler;
+    else None.
+    """
+    if type(batches) is BatchSampler or type(batches) is PixelBatchSampler:
+        return batches
+    return None
+
+
 def is_exact(loader: OrderedLoader) -> bool:
     """Whether the order is that of an exact evaluation, which only fastload's engines can mark."""
-    sampler = asked(loader.batch_sampler, "sampler", DistributedSampler)
+    sampler = asked(_divided(loader), "sampler", DistributedSampler)
     return sampler is not None and sampler.eval_exact is True
+
+
+def _divided(loader: OrderedLoader) -> object:
+    """What has the sampler of the loader's samples: without batches the loader itself."""
+    return loader if loader.batch_sampler is None else loader.batch_sampler
 
 
 def order_epoch(loader: OrderedLoader) -> int | None:
     """The epoch that the sampler gives next, where it counts by itself."""
     sampler = sampler_of(loader)
-    if issubclass(type(sampler), KEYED):
-        return int(sampler.epoch) + 1
-    return int(sampler.epoch) if issubclass(type(sampler), TorchsSampler) else None
+    last = begun(sampler)
+    return last + 1 if last is not None and issubclass(type(sampler), KEYED) else last
+
+
+def begun(sampler: Any) -> int | None:
+    """The epoch that a sampler has begun last, where it counts by itself."""
+    known = issubclass(type(sampler), (*KEYED, TorchsSampler))
+    return int(sampler.epoch) if known else None
+
+
+def once(sampler: object, length: int) -> bool:
+    """Whether the sampler is known to give each of `length` samples at most once, over all ranks,
+    but for what makes their shares equal.
+    """
+    if type(sampler) is DistributedSampler:
+        return sampler.weights is None and sampler.mixture is None and sampler.repeats == 1
+    return samplers.unique(sampler, length)
+
+
+def counting(loader: OrderedLoader, seen: Longs | None, length: int) -> Callable[[Longs], Longs]:
+    """As `samplers.occurrences`, of a data set of this length. Where ranks share an order that is
+    not known to have each sample once, no other rank has a sample's occurrences: what comes on
+    several ranks, as by repeated augmentation, is drawn anew on each.
+    """
+    world, rank = distributed.split(loader)
+    if issubclass(type(loader.batch_sampler), GroupSampler) or once(sampler_of(loader), length):
+        world, rank = 1, 0
+    return lambda samples: (samplers.occurrences(samples, seen) * world + rank) % OCCURRENCES
 
 
 def global_batch(loader: OrderedLoader, epoch: int) -> int | None:
@@ -95,6 +137,7 @@ def described(loader: OrderedLoader) -> str:
     }
     settings["window"] = asked(sampler, "window", int) or None
     settings["mixture"] = asked(sampler, "mixture", int)
+    settings["weights"] = asked(sampler, "weighted", int)
     if type(sampler) is BucketSampler or type(sampler) is TokenSampler:
         settings |= sampler.settings
     shown = [f"{name}={value}" for name, value in settings.items() if value is not None]

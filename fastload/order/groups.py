@@ -8,7 +8,7 @@ step. So every rank finds the same steps, and any step can be the first.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch.utils.data
@@ -171,16 +171,3 @@ class GroupSampler(torch.utils.data.Sampler[list[int]]):
 def whole(value: object) -> bool:
     """Whether it is a whole number from 1 on."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
-
-
-def how_problems(how: How) -> list[str]:
-    """What is wrong with these arguments."""
-    problems = []
-    seed: Any = how.seed
-    if not (isinstance(seed, int) and 0 <= seed < 1 << 64):
-        problems.append(f"seed is {seed!r}, want 0 to 2**64 - 1")
-    if how.num_replicas < 1:
-        problems.append(f"num_replicas is {how.num_replicas}, want 1 or more")
-    elif not 0 <= how.rank < how.num_replicas:
-        problems.append(f"rank is {how.rank}, want 0 to {how.num_replicas - 1}")
-    return problems

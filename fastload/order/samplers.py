@@ -111,10 +111,8 @@ class ShuffleSampler(torch.utils.data.Sampler[int]):
         )
 
     def __iter__(self) -> Iterator[int]:
-        return self._order(next_epoch(self))
-
-    def _order(self, epoch: int) -> Iterator[int]:
-        for chunk in self.chunks(epoch, CHUNK):
+        # Begins when it is first asked: PyTorch's iterators with workers open two, and read one.
+        for chunk in self.chunks(next_epoch(self), CHUNK):
             yield from chunk.tolist()
 
     def chunks(self, epoch: int, size: int, first: int = 0) -> Iterator[Longs]:
@@ -136,16 +134,25 @@ class ShuffleSampler(torch.utils.data.Sampler[int]):
         return rng.permute(positions, self.length, self.seed, epoch)
 
     def _problems(self) -> list[str]:
-        checks = (
-            (self.length >= 0, f"data_source is {self.length}, want 0 samples or more"),
-            (0 <= self.seed < 1 << 64, f"seed is {self.seed}, want 0 to 2**64 - 1"),
-            (self.num_replicas >= 1, f"num_replicas is {self.num_replicas}, want 1 or more"),
-            (
-                0 <= self.rank < max(1, self.num_replicas),
-                f"rank is {self.rank}, want 0 to {max(1, self.num_replicas) - 1}",
-            ),
-        )
-        return [text for good, text in checks if not good]
+        wrong = f"data_source is {self.length}, want 0 samples or more"
+        problems = [wrong] * (self.length < 0)
+        return problems + place_problems(self.seed, self.num_replicas, self.rank)
+
+
+def place_problems(seed: object, num_replicas: object, rank: object) -> list[str]:
+    """What is wrong with these arguments of a sampler: Python's own whole numbers are wanted, which
+    states hold and others look for.
+    """
+    ranks = num_replicas if isinstance(num_replicas, int) and num_replicas >= 1 else None
+    problems = [
+        (isinstance(seed, int) and 0 <= seed < 1 << 64, f"seed is {seed!r}, want 0 to 2**64 - 1"),
+        (ranks is not None, f"num_replicas is {num_replicas!r}, want 1 or more"),
+        (
+            isinstance(rank, int) and 0 <= rank < (ranks or 1),
+            f"rank is {rank!r}, want 0 to {(ranks or 1) - 1}",
+        ),
+    ]
+    return [text for good, text in problems if not good]
 
 
 def order(
@@ -172,7 +179,7 @@ def order(
         return _shuffled(sampler, size, drop_last, first, draw)
     if type(sampler) is DistributedSampler:
         return _cut(lambda: _share(sampler), size, drop_last, first)
-    return _keyed(sampler, size, drop_last, first) if type(sampler) is ShuffleSampler else None
+    return keyed(sampler, size, drop_last, first) if type(sampler) is ShuffleSampler else None
 
 
 def draws_at_end(sampler: object) -> bool:
@@ -232,10 +239,12 @@ def _share(sampler: "DistributedSampler[object]") -> Longs:
     )
 
 
-def _keyed(sampler: ShuffleSampler, size: int, drop_last: bool, first: int) -> Iterator[Longs]:
-    for batch in sampler.chunks(next_epoch(sampler), size, first):
-        if len(batch) == size or not drop_last:
-            yield batch
+def keyed(sampler: ShuffleSampler, size: int, drop_last: bool, first: int) -> Iterator[Longs]:
+    """The sampler's next epoch in batches. It begins at once: of iterators that are opened before
+    any is read, each has the epoch that it was opened with.
+    """
+    batches = sampler.chunks(next_epoch(sampler), size, first)
+    return (batch for batch in batches if len(batch) == size or not drop_last)
 
 
 def unique(sampler: object, length: int) -> bool:

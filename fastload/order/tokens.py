@@ -13,7 +13,7 @@ from fastload.order.blocks import STEP
 from fastload.order.distributed import place
 from fastload.order.groups import Groups, GroupSampler, How, Sized, whole
 from fastload.order.leftovers import Moves
-from fastload.order.samplers import next_epoch
+from fastload.order.samplers import next_epoch, place_problems
 from fastload.spec import Array, Ints, Longs, Tokens
 from fastload.transforms.base import MAX_SIDE
 
@@ -84,7 +84,7 @@ class TokenSampler(GroupSampler):
         given = [lengths] if isinstance(lengths, int) else list(lengths)
         problems = [
             *_problems(tokens, given, patch, padding, enlarge),
-            *groups.how_problems(how),
+            *place_problems(seed, how.num_replicas, how.rank),
         ]
         if mixture.of_data(data):
             problems.append("data is a mix, whose weights it does not know; sample its parts")
@@ -232,8 +232,12 @@ class TokenSampler(GroupSampler):
             yield batch.samples.tolist()
 
     def batches(self, first: int = 0) -> Iterator[Sized]:
-        """This rank's share of the next epoch's steps, from number `first` on."""
-        epoch = next_epoch(self)
+        """This rank's share of the next epoch's steps, from number `first` on. The epoch begins at
+        once, not when the first step is asked for.
+        """
+        return self._batches(next_epoch(self), first)
+
+    def _batches(self, epoch: int, first: int) -> Iterator[Sized]:
         turns = self._lengths_of(epoch)
         for share in self._groups(epoch).shares(epoch, first):
             grid = self._grids[turns[share.samples], share.samples].astype(np.int32)

@@ -62,7 +62,11 @@ class Hold:
 class Workers(_MultiProcessingDataLoaderIter):
     """PyTorch's iterator with such workers."""
 
+    # Kept here, since modules are emptied before the interpreter ends
+    _process = staticmethod(os.getpid)
+
     def __init__(self, loader: Any) -> None:
+        self._owner = self._process()
         self._hold = Hold()
         try:
             super().__init__(_tied(loader))
@@ -107,6 +111,11 @@ class Workers(_MultiProcessingDataLoaderIter):
             raise
 
     def _shutdown_workers(self) -> None:
+        if self._owner != self._process():
+            # A copy that a forked child drops: the workers are its parent's, and told to end by
+            # what both share.
+            self._shutdown = True
+            return
         # A dead worker may hold a lock of the queue that the others wait for.
         if any(worker.exitcode for worker in self._workers):
             for worker in self._workers:
@@ -114,7 +123,7 @@ class Workers(_MultiProcessingDataLoaderIter):
         super()._shutdown_workers()
 
     def __del__(self, ending: Callable[[], bool] = sys.is_finalizing) -> None:
-        """`ending` is kept here, since modules are emptied before the interpreter ends."""
+        """`ending` is kept here for the same reason."""
         if "_workers" not in self.__dict__:  # its beginning failed
             return
         hold = None if ending() else Hold()

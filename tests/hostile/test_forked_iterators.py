@@ -138,3 +138,13 @@ def test_a_lock_that_another_thread_holds_is_open_in_a_child():
     thread.join()
     with opening.alone():  # a fork inside leaves through the lock that it came by
         assert forked(take) is True
+
+
+@pytest.mark.filterwarnings("ignore::fastload.FallbackWarning")
+@pytest.mark.parametrize("name", ["native", "torch", "reference"])
+def test_a_child_that_drops_its_copy_ends_no_worker_of_its_parent(name, folder):
+    want = listed(loader(name, folder))
+    held = {"batches": iter(loader(name, folder, num_workers=1, timeout=60))}
+    got = [next(held["batches"])]
+    assert forked(held.clear) is None
+    assert listed([*got, *held["batches"]]) == want

@@ -265,3 +265,30 @@ def test_a_transform_that_has_no_other_shape_is_no_silent_fallback(folder):
     sampler = BucketSampler(data, 4, buckets=BUCKETS)
     with pytest.raises((PipelineError, BackendError), match="has no other shape"):
         fastload.DataLoader(data, batch_sampler=sampler)
+
+
+class Mine(BucketSampler):
+    """A class of the user's."""
+
+
+class Around:
+    """A batch sampler around another one, as for skipping batches."""
+
+    def __init__(self, batch_sampler):
+        self.batch_sampler = batch_sampler
+
+    def __iter__(self):
+        return iter(self.batch_sampler)
+
+
+@pytest.mark.parametrize("name", ["Mine", "Around", "BatchSampler"])
+def test_a_sampler_whose_sizes_would_be_lost_is_refused(folder, name):
+    data = fastload.open(folder, HOW["random crop"])
+    sampler = (Mine if name == "Mine" else BucketSampler)(data, 4, buckets=BUCKETS)
+    given = {"batch_sampler": Around(sampler) if name == "Around" else sampler}
+    with pytest.raises(UsageError) as error:
+        fastload.DataLoader(data, **({"sampler": sampler} if name == "BatchSampler" else given))
+    assert str(error.value) == (
+        f"DataLoader: batch_sampler is of {name}, which does not say the sizes of the images that "
+        "a BucketSampler gives; give the BucketSampler itself, as batch_sampler="
+    )

@@ -97,3 +97,19 @@ def test_a_state_is_made_without_the_data(folder):
     next(iterator)
     loader.state_dict()
     assert asked == []
+
+
+def test_other_weights_are_another_order(folder):
+    data = fastload.open(folder, OPS)
+
+    def make(weights):
+        sampler = fastload.DistributedSampler(data, 1, 0, weights=weights)
+        return fastload.DataLoader(data, 4, sampler=sampler, seed=1)
+
+    loader = make([1.0] * 40)
+    next(iter(loader))
+    state = loader.state_dict()
+    make([1.0] * 40).load_state_dict(state)
+    text = refused(make([1.0] * 39 + [2.0]), state)
+    assert text.count("weights=") == 2
+    assert text.endswith("use the same sampler")

@@ -72,6 +72,23 @@ def test_weights(p_value):
     )  # epoch 1, epoch 0
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e307, 1e-318, 2.0**-1060])
+def test_weights_of_any_unit(unit):
+    weights = np.array([3.0, 1, 0, 4]) * unit
+    found = list(DistributedSampler(4, seed=8, weights=weights, num_samples=400))
+    assert found == list(DistributedSampler(4, seed=8, weights=[3.0, 1, 0, 4], num_samples=400))
+
+
+def test_seeds_and_ranks_are_whole_numbers_of_python():
+    with pytest.raises(fastload.UsageError) as caught:
+        DistributedSampler(4, "2", 0.0, seed=1.5)
+    assert str(caught.value).splitlines() == [
+        "DistributedSampler: seed is 1.5, want 0 to 2**64 - 1",
+        "DistributedSampler: num_replicas is '2', want 1 or more",
+        "DistributedSampler: rank is 0.0, want 0 to 0",
+    ]
+
+
 @pytest.mark.parametrize("world", [1, 2, 3])
 def test_weighted_occurrences_count_in_the_global_order(world):
     samples, occurrences = in_turn(parts(9, world, seed=1, weights=np.arange(9), num_samples=90))
