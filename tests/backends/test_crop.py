@@ -20,9 +20,7 @@ filters = st.sampled_from(("bilinear", "nearest", "box", "bicubic", "hamming", "
 RESIZES = st.one_of(
     st.builds(lambda h, w, by: T.Resize((h, w), by), side, side, filters),
     st.builds(T.Resize, side, filters),
-    st.builds(
-        lambda h, w, by: T.RandomResizedCrop((h, w), interpolation=by), side, side, filters
-    ),
+    st.builds(lambda h, w, by: T.RandomResizedCrop((h, w), interpolation=by), side, side, filters),
 )
 FLIPS = st.sampled_from([T.RandomHorizontalFlip(), T.RandomVerticalFlip()])
 WINDOWS = st.one_of(
