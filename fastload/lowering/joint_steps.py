@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from fastload.joint.picture import BLACK, Fill
 from fastload.joint.resizes import Jitter, RandomResizing, Resizing, ShortestSize
 from fastload.joint.steps import Crop, FixedCrop, Flip, JointStep, ZoomOut
 from fastload.joint.warps import Affine, Perspective, Rotation, Warping
-from fastload.lowering import forwarding, own_padding
+from fastload.lowering import forwarding, joint_colours, own_padding
 from fastload.lowering.filters import takes
 from fastload.lowering.names import Reasons, altered, attribute, type_name
 from fastload.spec import Array, Spec
@@ -62,6 +62,7 @@ class Steps:
     table: Array | None = None  # what these make of each level
     unknown: Reasons = field(default_factory=list)
     partners: bool = False  # whether samples have any
+    boxes: bool = True  # whether targets may have boxes, masks or keypoints
 
     def add(self, step: JointStep) -> None:
         if self.values and not isinstance(step, MOVES):
@@ -72,11 +73,11 @@ class Steps:
         self.steps = (*self.steps, step)
 
 
-def of(transforms: object, one: Lower, *, partners: bool = False) -> Steps:
-    """The joint steps; `unknown` says every reason why they are none. partners: whether samples
-    may be mixed.
+def of(transforms: object, one: Lower, *, partners: bool = False, boxes: bool = True) -> Steps:
+    """The joint steps; `unknown` says every reason why they are none. partners, boxes: as Steps
+    has them.
     """
-    out = Steps(partners=partners)
+    out = Steps(partners=partners, boxes=boxes)
     for part in _parts(transforms, out.unknown):
         out.unknown += altered(part)
         _take(part, one, out)
@@ -145,7 +146,7 @@ def _to_tensor(part: Any, out: Steps) -> None:
     if name == "ToImage":
         out.kind = tv_tensors.Image
     elif name == "PILToTensor":
-        out.kind = torch.Tensor
+        out.kind = out.kind or torch.Tensor  # a tensor stays what it is
     else:
         out.kind = None if out.kind is None else torch.Tensor
         out.add(OfKind(part, _pixel(), (tv_tensors.TVTensor,)))
@@ -226,12 +227,10 @@ def _warp(part: Any, out: Steps) -> None:
 
 def _augment(part: Any, one: Lower, out: Steps) -> None:
     ops, unknown = one(part)
-    others = [op.name for op in ops if not isinstance(op, Program)]
-    out.unknown += [f"transform {reason}" for reason in unknown]
-    out.unknown += [f"transform {name} is not there for boxes yet" for name in others]
-    for op in ops if not others else ():
-        if isinstance(op, Program):
-            out.add(Augment(part, op))
+    refused = joint_colours.refused(ops, boxes=out.boxes)
+    out.unknown += [*(f"transform {reason}" for reason in unknown), *refused]
+    for op in ops if not refused else ():
+        out.add(Augment(part, cast("Program", op)))
 
 
 def _filter(part: Any) -> str:
