@@ -78,7 +78,7 @@ def of(transforms: object, one: Lower, *, partners: bool = False, boxes: bool = 
     has them.
     """
     out = Steps(partners=partners, boxes=boxes)
-    for part in _parts(transforms, out.unknown):
+    for part in parts_of(transforms, out.unknown):
         out.unknown += altered(part)
         _take(part, one, out)
     if not out.unknown and out.kind is None:
@@ -86,16 +86,6 @@ def of(transforms: object, one: Lower, *, partners: bool = False, boxes: bool = 
     if not out.unknown and out.values:
         out.table = _table(out)
     return out
-
-
-def reads(transforms: object) -> list[object]:
-    """What `of` reads, in values that compare."""
-    unknown: Reasons = []
-    out: list[object] = []
-    for part in _parts(transforms, unknown):
-        held = {name: value for name, value in vars(part).items() if not name.startswith("_")}
-        out.append((type(part), altered(part), repr(held)))
-    return [*out, unknown]
 
 
 def _v2(name: str) -> object:
@@ -108,18 +98,18 @@ def _own(name: str) -> object:
     return next((getattr(home, name) for home in homes if hasattr(home, name)), None)
 
 
-def _parts(transforms: object, unknown: Reasons) -> list[Any]:
+def parts_of(transforms: object, unknown: Reasons) -> list[Any]:
     """The transforms one by one."""
     held = forwarding.inner(transforms, joint=True)
     if held is not None:
-        return _parts(held, unknown)
+        return parts_of(held, unknown)
     if type(transforms) is not _v2("Compose"):
         unknown.append(f"{type_name(transforms)} is no v2.Compose of joint transforms")
         return []
     unknown += altered(transforms)
     out: list[Any] = []
     for part in attribute(transforms, "transforms"):
-        out += _parts(part, unknown) if type(part) is _v2("Compose") else [part]
+        out += parts_of(part, unknown) if type(part) is _v2("Compose") else [part]
     return out
 
 

@@ -125,6 +125,16 @@ def test_a_changed_transform_is_seen(root):
     assert used.explain().startswith("PyTorch's own engine")
 
 
+@pytest.mark.parametrize("kind", [list, torch.nn.ModuleList])
+def test_a_change_inside_a_group_is_seen(root, kind):
+    inner = kind([v2.RandomInvert(0.0)])
+    group = v2.RandomApply([v2.RandomApply(inner, p=1.0)], p=1.0)
+    used = loader(helpers.voc(root, v2.Compose([v2.ToImage(), group])))
+    plain = next(iter(used))[0][0]
+    inner[0].p = 1.0
+    assert torch.equal(next(iter(used))[0][0], 255 - plain)
+
+
 @pytest.mark.parametrize(
     ("part", "reason"),
     [
