@@ -125,16 +125,6 @@ def test_a_changed_transform_is_seen(root):
     assert used.explain().startswith("PyTorch's own engine")
 
 
-@pytest.mark.parametrize("kind", [list, torch.nn.ModuleList])
-def test_a_change_inside_a_group_is_seen(root, kind):
-    inner = kind([v2.RandomInvert(0.0)])
-    group = v2.RandomApply([v2.RandomApply(inner, p=1.0)], p=1.0)
-    used = loader(helpers.voc(root, v2.Compose([v2.ToImage(), group])))
-    plain = next(iter(used))[0][0]
-    inner[0].p = 1.0
-    assert torch.equal(next(iter(used))[0][0], 255 - plain)
-
-
 @pytest.mark.parametrize(
     ("part", "reason"),
     [
@@ -142,12 +132,6 @@ def test_a_change_inside_a_group_is_seen(root, kind):
         (v2.Resize(30, antialias=False), "transform Resize does not resize bilinear or bicubic"),
         (v2.RandomZoomOut(fill=0.5), "transform RandomZoomOut fills with 0.5, want whole numbers"),
         (v2.RandomZoomOut(fill=float("nan")), "transform RandomZoomOut fills with nan, want whole"),
-        (v2.RandAugment(), "transform RandAugment warps the image, and torchvision refuses boxes"),
-        (v2.RandomApply([v2.AugMix()]), "transform RandomApply warps the image, and torchvision"),
-        (v2.Grayscale(1), "transform Grayscale leaves one channel, natively images have three"),
-        (v2.RandomChoice([v2.Grayscale(1)]), "transform RandomChoice: holds Grayscale, which"),
-        (v2.RandomApply([v2.Identity()]), "transform RandomApply: transforms is empty"),
-        (v2.RandomSolarize(300), "transform RandomSolarize: threshold is 300"),
         (v2.Lambda(lambda value: value), "transform torchvision.transforms.v2._misc.Lambda"),
         (
             v2.SanitizeBoundingBoxes(labels_getter=lambda _: None),
@@ -160,20 +144,6 @@ def test_what_is_not_native_says_why(root, part, reason):
     told = fastload.DataLoader(data, 3, collate_fn=collate).explain()
     assert told.startswith("PyTorch's own engine")
     assert reason in told
-
-
-def test_a_policy_beside_boxes_raises_as_in_torchvision(root):
-    """It would warp the image, and leave the boxes where they were."""
-    data = helpers.voc(root, v2.Compose([v2.RandAugment(), v2.ToImage()]))
-    with pytest.raises(TypeError, match="BoundingBoxes are not supported by RandAugment"):
-        next(iter(fastload.DataLoader(data, 3, collate_fn=collate)))
-
-
-def test_a_tensor_keeps_its_class_before_pil_to_tensor(root):
-    data = helpers.voc(root, v2.Compose([v2.ToImage(), v2.PILToTensor()]))
-    used = loader(data)
-    assert used.explain().startswith("backend native")
-    assert {type(image) for image in next(iter(used))[0]} == {type(data[0][0])}
 
 
 def test_a_resize_after_values_is_not_native(root):
