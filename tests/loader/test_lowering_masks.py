@@ -33,14 +33,11 @@ FIXED = {
         v2.ToPureTensor(),
     ],
     "types of plain tensors": [
-        v2.Resize((24, 31)),
-        v2.PILToTensor(),
-        v2.ToDtype({tv_tensors.Image: torch.float32, tv_tensors.Mask: torch.int64, "others": None}),
+        *(v2.Resize((24, 31)), v2.PILToTensor()),
+        v2.ToDtype({tv_tensors.Image: torch.float32, "others": None}),
     ],
     "types after all are plain": [
-        v2.Resize((24, 31), v2.InterpolationMode.NEAREST),
-        v2.ToImage(),
-        v2.ToPureTensor(),
+        *(v2.Resize((24, 31), v2.InterpolationMode.NEAREST), v2.ToImage(), v2.ToPureTensor()),
         v2.ToDtype({torch.Tensor: torch.float32, tv_tensors.Mask: torch.int64, "others": None}),
     ],
     "padding": [
@@ -231,8 +228,8 @@ def test_what_stays_with_torch(voc, transforms, reason):
 
 
 def test_a_type_that_is_missing_raises_as_in_torchvision(voc):
-    parts = [v2.Resize((9, 8)), v2.ToImage(), v2.ToDtype({tv_tensors.Image: torch.float32})]
-    data = wrap_dataset_for_transforms_v2(voc(v2.Compose(parts)))
+    parts = v2.Compose([v2.Resize((9, 8)), v2.ToDtype({tv_tensors.Image: torch.float32})])
+    data = wrap_dataset_for_transforms_v2(voc(parts))
     for loader in (fastload.DataLoader, torch.utils.data.DataLoader):
         with pytest.raises(ValueError, match="No dtype was specified for type"):
             next(iter(loader(data, 3)))
