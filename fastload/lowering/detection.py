@@ -51,7 +51,7 @@ def lower(
         reasons.append(f"{name} has no objects, which WithPartners mixes")
     if not reach.is_whole(vars(dataset).get("_wrapper")):
         reasons.append(f"{name} has a wrapper of its own")
-    made, why = _steps(dataset, one, mixed)
+    made, why = _steps(dataset, one, mixed, boxes=kind.alone is None)
     reasons += [*altered(dataset), *altered(inner), *why]
     try:
         paths = plain_paths(kind.files(inner))
@@ -67,12 +67,12 @@ def lower(
 
 
 def _steps(
-    dataset: object, one: joint_steps.Lower, mixed: WithPartners | None
+    dataset: object, one: joint_steps.Lower, mixed: WithPartners | None, *, boxes: bool = True
 ) -> tuple[joint_steps.Steps, Reasons]:
-    """Those of a data set, and why they are none."""
+    """Those of a data set, and why they are none. boxes: whether it may have some."""
     given = attribute(dataset, "transforms")
     if mixed is None:
-        made = joint_steps.of(given, one)
+        made = joint_steps.of(given, one, boxes=boxes)
         return made, made.unknown
     made = joint_steps.of(mixed.transforms, one, partners=True)
     inside = ["WithPartners has a data set with transforms"] * (given is not None)

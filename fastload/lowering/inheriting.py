@@ -28,9 +28,14 @@ class Inherited(NamedTuple):
         Raises UnclearError where the user's class has more of its own than the call.
         """
         kinds = type(self.of).__mro__
-        own = {name for kind in kinds[: kinds.index(self.home)] for name in vars(kind)}
+        inner = [vars(kind) for kind in kinds[: kinds.index(self.home)]]
+        own = {name for held in inner for name in held}
         if changed := sorted(name for name in own - HARMLESS if hasattr(self.home, name)):
             raise UnclearError(f"it has its own {changed[0]}")
+        # A property is found before what the object itself holds by that name
+        made = {name for held in inner for name in held if hasattr(type(held[name]), "__set__")}
+        if found := sorted(made & vars(self.of).keys()):
+            raise UnclearError(f"its class makes {found[0]}")
         out: object = object.__new__(self.home)
         vars(out).update(vars(self.of))
         return out

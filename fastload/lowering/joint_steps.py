@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from fastload.joint.picture import BLACK, Fill
 from fastload.joint.resizes import Jitter, RandomResizing, Resizing, ShortestSize
 from fastload.joint.steps import Crop, FixedCrop, Flip, JointStep, ZoomOut
 from fastload.joint.warps import Affine, Perspective, Rotation, Warping
-from fastload.lowering import forwarding, own_padding
+from fastload.lowering import forwarding, joint_colours, own_padding
 from fastload.lowering.filters import takes
 from fastload.lowering.names import Reasons, altered, attribute, type_name
 from fastload.spec import Array, Spec
@@ -62,6 +62,7 @@ class Steps:
     table: Array | None = None  # what these make of each level
     unknown: Reasons = field(default_factory=list)
     partners: bool = False  # whether samples have any
+    boxes: bool = True  # whether targets may have boxes, masks or keypoints
 
     def add(self, step: JointStep) -> None:
         if self.values and not isinstance(step, MOVES):
@@ -72,12 +73,12 @@ class Steps:
         self.steps = (*self.steps, step)
 
 
-def of(transforms: object, one: Lower, *, partners: bool = False) -> Steps:
-    """The joint steps; `unknown` says every reason why they are none. partners: whether samples
-    may be mixed.
+def of(transforms: object, one: Lower, *, partners: bool = False, boxes: bool = True) -> Steps:
+    """The joint steps; `unknown` says every reason why they are none. partners, boxes: as Steps
+    has them.
     """
-    out = Steps(partners=partners)
-    for part in _parts(transforms, out.unknown):
+    out = Steps(partners=partners, boxes=boxes)
+    for part in parts_of(transforms, out.unknown):
         out.unknown += altered(part)
         _take(part, one, out)
     if not out.unknown and out.kind is None:
@@ -85,16 +86,6 @@ def of(transforms: object, one: Lower, *, partners: bool = False) -> Steps:
     if not out.unknown and out.values:
         out.table = _table(out)
     return out
-
-
-def reads(transforms: object) -> list[object]:
-    """What `of` reads, in values that compare."""
-    unknown: Reasons = []
-    out: list[object] = []
-    for part in _parts(transforms, unknown):
-        held = {name: value for name, value in vars(part).items() if not name.startswith("_")}
-        out.append((type(part), altered(part), repr(held)))
-    return [*out, unknown]
 
 
 def _v2(name: str) -> object:
@@ -107,18 +98,18 @@ def _own(name: str) -> object:
     return next((getattr(home, name) for home in homes if hasattr(home, name)), None)
 
 
-def _parts(transforms: object, unknown: Reasons) -> list[Any]:
+def parts_of(transforms: object, unknown: Reasons) -> list[Any]:
     """The transforms one by one."""
     held = forwarding.inner(transforms, joint=True)
     if held is not None:
-        return _parts(held, unknown)
+        return parts_of(held, unknown)
     if type(transforms) is not _v2("Compose"):
         unknown.append(f"{type_name(transforms)} is no v2.Compose of joint transforms")
         return []
     unknown += altered(transforms)
     out: list[Any] = []
     for part in attribute(transforms, "transforms"):
-        out += _parts(part, unknown) if type(part) is _v2("Compose") else [part]
+        out += parts_of(part, unknown) if type(part) is _v2("Compose") else [part]
     return out
 
 
@@ -145,7 +136,7 @@ def _to_tensor(part: Any, out: Steps) -> None:
     if name == "ToImage":
         out.kind = tv_tensors.Image
     elif name == "PILToTensor":
-        out.kind = torch.Tensor
+        out.kind = out.kind or torch.Tensor  # a tensor stays what it is
     else:
         out.kind = None if out.kind is None else torch.Tensor
         out.add(OfKind(part, _pixel(), (tv_tensors.TVTensor,)))
@@ -226,12 +217,10 @@ def _warp(part: Any, out: Steps) -> None:
 
 def _augment(part: Any, one: Lower, out: Steps) -> None:
     ops, unknown = one(part)
-    others = [op.name for op in ops if not isinstance(op, Program)]
-    out.unknown += [f"transform {reason}" for reason in unknown]
-    out.unknown += [f"transform {name} is not there for boxes yet" for name in others]
-    for op in ops if not others else ():
-        if isinstance(op, Program):
-            out.add(Augment(part, op))
+    refused = joint_colours.refused(ops, boxes=out.boxes)
+    out.unknown += [*(f"transform {reason}" for reason in unknown), *refused]
+    for op in ops if not refused else ():
+        out.add(Augment(part, cast("Program", op)))
 
 
 def _filter(part: Any) -> str:

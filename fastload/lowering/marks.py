@@ -16,7 +16,7 @@ from torch.utils.data import ConcatDataset, Subset
 from fastload import _native
 from fastload.dataset import Dataset
 from fastload.detection import Detection, WithPartners
-from fastload.lowering import arrays, detection, joint_steps, masks, own, reach
+from fastload.lowering import arrays, detection, joint_reads, masks, own, reach
 from fastload.lowering.chain import lower_parts, lower_pictures
 from fastload.lowering.datasets import transforms_of
 from fastload.lowering.folders import kind_of
@@ -76,9 +76,9 @@ def _watched(dataset: object, around: tuple[int, ...] = ()) -> Iterator[object]:
         yield dataset.pipeline
     elif type(dataset) is Detection:
         yield from (Equal(altered(dataset)), *detection.reads_own(dataset))
-        yield Equal(joint_steps.reads(dataset.transforms))
+        yield Equal(joint_reads.reads(dataset.transforms))
     elif type(dataset) is WithPartners:
-        yield from (Equal(altered(dataset)), Equal(joint_steps.reads(dataset.transforms)))
+        yield from (Equal(altered(dataset)), Equal(joint_reads.reads(dataset.transforms)))
         yield from _watched(dataset.data, inside)
     elif type(dataset) is Subset:
         yield from (Equal(altered(dataset)), dataset.indices)
@@ -90,11 +90,13 @@ def _watched(dataset: object, around: tuple[int, ...] = ()) -> Iterator[object]:
     elif (inner := masks.wrapped(dataset)) is not None:
         yield from _of_wrapper(dataset, inner)
         yield from masks.reads(inner)
-        yield Equal(masks.joint(attribute(dataset, "transforms"), partial(lower_parts, own=False)))
+        given = attribute(dataset, "transforms")
+        yield Equal(masks.joint(given, partial(lower_parts, own=False)))
+        yield Equal(joint_reads.reads(given))
     elif (inner := masks.wrapped(dataset, detection.KINDS)) is not None:
         yield from _of_wrapper(dataset, inner)
         yield from detection.reads(inner)
-        yield Equal(joint_steps.reads(attribute(dataset, "transforms")))
+        yield Equal(joint_reads.reads(attribute(dataset, "transforms")))
     else:
         yield from _of_files_or_arrays(dataset)
 

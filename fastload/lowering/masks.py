@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+import torch
 
 from fastload.lowering import class_masks, reach
 from fastload.lowering.names import Reasons, altered, attribute, classes, image_backend, type_name
@@ -128,14 +129,22 @@ def _parts(transforms: object) -> tuple[list[object], str, Reasons]:
         return [], "uint8", [f"{type_name(transforms)} is no v2.Compose of joint transforms"]
     parts: list[object] = []
     dtype, unknown = "uint8", altered(transforms)
+    kinds = [_tv("Image"), _tv("Mask")]  # of the image, once it is a tensor, and of its mask
     for part in attribute(transforms, "transforms"):
         unknown += altered(part)
         if type(part) in classes("ToPureTensor"):
+            kinds = [torch.Tensor if any(map(_makes_tensor, parts)) else kinds[0], None]
             continue
+        if type(part) in classes("PILToTensor") and not any(map(_makes_tensor, parts)):
+            kinds[0] = torch.Tensor
         if type(part) not in classes("ToDtype") or not isinstance(part.dtype, dict):
             parts.append(part)
             continue
-        image, mask = (_of_kind(part.dtype, kind) for kind in ("Image", "Mask"))
+        try:
+            image, mask = (_of_kind(part.dtype, kind) for kind in kinds)
+        except KeyError as error:
+            unknown.append(f"ToDtype has no dtype for {error.args[0]}")
+            continue
         if mask is not None:
             dtype = str(mask).removeprefix("torch.")
         if image is not None:
@@ -145,11 +154,23 @@ def _parts(transforms: object) -> tuple[list[object], str, Reasons]:
     return parts, dtype, unknown
 
 
-def _of_kind(dtypes: dict[object, object], kind: str) -> object:
-    """What a dict of types has for tv_tensors.Image or .Mask; None: unchanged."""
-    return dtypes.get(
-        getattr(sys.modules.get("torchvision.tv_tensors"), kind, None), dtypes.get("others")
-    )
+def _makes_tensor(part: object) -> bool:
+    return type(part) in [*classes("ToImage"), *classes("PILToTensor")]
+
+
+def _tv(name: str) -> object:
+    return getattr(sys.modules.get("torchvision.tv_tensors"), name, None)
+
+
+def _of_kind(dtypes: dict[object, object], kind: object) -> object:
+    """What a dict of types has for a class, or for others; None: unchanged. kind: None is a tensor
+    beside the image, which torchvision leaves alone. Raises KeyError where it has nothing.
+    """
+    if kind is None:
+        return None
+    if kind not in dtypes and "others" not in dtypes:
+        raise KeyError(type_name(kind))
+    return dtypes.get(kind, dtypes.get("others"))
 
 
 def _for_images(part: Any, dtype: object) -> object:

@@ -16,10 +16,11 @@ from fastload.plan.steps import infer_specs
 from fastload.transforms import pil
 
 side = st.integers(1, 40)
+filters = st.sampled_from(("bilinear", "nearest", "box", "bicubic", "hamming", "lanczos"))
 RESIZES = st.one_of(
-    st.builds(lambda h, w: T.Resize((h, w)), side, side),
-    st.builds(T.Resize, side),
-    st.builds(lambda h, w: T.RandomResizedCrop((h, w)), side, side),
+    st.builds(lambda h, w, by: T.Resize((h, w), by), side, side, filters),
+    st.builds(T.Resize, side, filters),
+    st.builds(lambda h, w, by: T.RandomResizedCrop((h, w), interpolation=by), side, side, filters),
 )
 FLIPS = st.sampled_from([T.RandomHorizontalFlip(), T.RandomVerticalFlip()])
 WINDOWS = st.one_of(
@@ -45,7 +46,8 @@ WARPS = st.sampled_from(
 @pytest.mark.long
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(
-    first=st.lists(RESIZES, max_size=1), middle=st.lists(st.one_of(FLIPS, WINDOWS), max_size=5),
+    first=st.lists(st.one_of(RESIZES, FLIPS), max_size=2),
+    middle=st.lists(st.one_of(FLIPS, WINDOWS), max_size=5),
     last=st.lists(st.one_of(FLIPS, WARPS), max_size=4), height=st.integers(1, 50),
     width=st.integers(1, 50), seed=st.integers(0, 99),
 )  # fmt: skip

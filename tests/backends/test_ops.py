@@ -86,6 +86,10 @@ REASONS = {
     "record holds": [
         T.RandomHorizontalFlip(), T.RandomVerticalFlip(), T.Resize((20, 30)),
     ],
+    "op 2 (Resize) resizes by 'nearest' after op 1 (RandomHorizontalFlip); natively a flip comes "
+    "after that": [
+        T.RandomHorizontalFlip(), T.Resize((20, 30), "nearest"), T.CenterCrop(9),
+    ],
     "op 2 (Resize) resizes after op 1 (RandomAffine); one resize at the start is what a record "
     "holds": [
         T.RandomAffine(5), T.Resize((20, 30)),

@@ -159,7 +159,7 @@ def test_captions_are_the_target(tmp_path):
     }
     file = tmp_path / "captions.json"
     file.write_text(json.dumps(known))
-    crop = v2.Compose([v2.ToImage(), v2.RandomCrop(24)])
+    crop = v2.Compose([v2.ToImage(), v2.RandAugment(), v2.RandomCrop(24)])
     data = wrap_dataset_for_transforms_v2(
         CocoCaptions(str(tmp_path / "images"), str(file), transforms=crop)
     )

@@ -32,6 +32,14 @@ FIXED = {
         v2.Normalize((0.5, 0.4, 0.3), (0.2, 0.2, 0.2)),
         v2.ToPureTensor(),
     ],
+    "types of plain tensors": [
+        *(v2.Resize((24, 31)), v2.PILToTensor()),
+        v2.ToDtype({tv_tensors.Image: torch.float32, "others": None}),
+    ],
+    "types after all are plain": [
+        *(v2.Resize((24, 31), v2.InterpolationMode.NEAREST), v2.ToImage(), v2.ToPureTensor()),
+        v2.ToDtype({torch.Tensor: torch.float32, tv_tensors.Mask: torch.int64, "others": None}),
+    ],
     "padding": [
         v2.CenterCrop((60, 44)),
         v2.RandomVerticalFlip(1.0),
@@ -217,6 +225,14 @@ def test_what_stays_with_torch(voc, transforms, reason):
     loader = fastload.DataLoader(wrap_dataset_for_transforms_v2(voc(v2.Compose(transforms))), 3)
     lacks = FLOATS if "ToImage" in str(transforms) else END
     assert loader.explain() == own(reason, lacks=lacks)
+
+
+def test_a_type_that_is_missing_raises_as_in_torchvision(voc):
+    parts = v2.Compose([v2.Resize((9, 8)), v2.ToDtype({tv_tensors.Image: torch.float32})])
+    data = wrap_dataset_for_transforms_v2(voc(parts))
+    for loader in (fastload.DataLoader, torch.utils.data.DataLoader):
+        with pytest.raises(ValueError, match="No dtype was specified for type"):
+            next(iter(loader(data, 3)))
 
 
 def test_other_targets_and_other_classes_stay_with_torch(pet, voc):

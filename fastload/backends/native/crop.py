@@ -22,18 +22,27 @@ SCALES = (2, 4, 8)  # a JPEG can be decoded at one over these
 # With more shear or a smaller scale, coefficients leave the range that the kernels take.
 STEEPEST = 89.0  # degrees of a shear
 SMALLEST = 1e-3  # scale
+# Filters that round to one side: a mirrored image resized is no resized image mirrored
+ONE_SIDED = ("nearest", "box")
 
 
 def unsupported(steps: tuple[Step, ...]) -> list[str]:
     """Why these CROP steps fit neither into a record nor behind it."""
     reasons: list[str] = []
     before: list[Step] = []
+    mirrored: Step | None = None
     for step in steps:
         op = step.op
         if isinstance(op, Flip):
             if op.axis:
+                mirrored = step
                 continue  # a column of the record, wherever it stands
         elif isinstance(op, Region):
+            if mirrored and op.interpolation in ONE_SIDED:
+                reasons.append(
+                    f"{step.label} resizes by {op.interpolation!r} after {mirrored.label}; "
+                    "natively a flip comes after that"
+                )
             if before:
                 reasons.append(
                     f"{step.label} resizes after {before[-1].label}; one resize at the start is "
