@@ -11,7 +11,7 @@ import typer
 from rich.text import Text
 
 from fastload.cli import output
-from fastload.errors import UsageError, readable
+from fastload.errors import UsageError
 from fastload.files.below import replace_file
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def emit(report: Any, to: Outputs, *more: str) -> None:
 def save(where: str, text: str, option: str, verb: str = "profile") -> None:
     """Write a file whole or not at all. Raises UsageError."""
     try:
-        replace_file(where, readable(text).encode())
+        replace_file(where, output.printable(text).encode())
     except OSError as error:
         raise UsageError(
             f"{verb}: {where}: cannot be written ({error.strerror}); give another file to "

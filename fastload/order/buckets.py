@@ -11,7 +11,7 @@ from fastload.errors import UsageError
 from fastload.order import bucket_data, groups, mixture, shapes
 from fastload.order.distributed import place
 from fastload.order.groups import GroupSampler, How, Sized, whole
-from fastload.order.samplers import next_epoch, place_problems
+from fastload.order.samplers import next_epoch, place_problems, plain
 from fastload.order.shapes import Shape
 from fastload.spec import Longs
 
@@ -78,12 +78,12 @@ class BucketSampler(GroupSampler):
         rank: int | None = None,
         drop_last: bool = False,
     ) -> None:
-        how = How(shuffle, seed, drop_last, *place(num_replicas, rank))
+        how = How(shuffle, plain(seed), drop_last, *place(num_replicas, rank))
         super().__init__(how)
         self.batch_size, self.batch_pixels = batch_size, batch_pixels
         problems = [
             *self._problems(),
-            *place_problems(seed, how.num_replicas, how.rank),
+            *place_problems(how.seed, how.num_replicas, how.rank),
             *_shape_problems(buckets, pixels, step, max_aspect, slack),
         ]
         if mixture.of_data(data):

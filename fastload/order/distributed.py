@@ -14,7 +14,7 @@ from fastload.attach.looking import asked
 from fastload.errors import UsageError
 from fastload.order import blocks, mixture
 from fastload.order.loaders import OrderedLoader
-from fastload.order.samplers import CHUNK, next_epoch, occurrences, place_problems, stretches
+from fastload.order.samplers import CHUNK, next_epoch, occurrences, place_problems, plain, stretches
 from fastload.spec import Floats, Longs, Work
 
 COUNTED = 1 << 18  # positions drawn at once, where a resumed epoch counts what came before
@@ -113,7 +113,7 @@ class DistributedSampler(torch.utils.data.Sampler[int]):
         self.length = dataset if isinstance(dataset, int) else len(dataset)
         self.num_replicas, self.rank = place(num_replicas, rank)
         self.shuffle = shuffle
-        self.seed = seed
+        self.seed = plain(seed)
         self.drop_last = drop_last
         self.repeats = repeats
         self.eval_exact = eval_exact
@@ -284,7 +284,7 @@ def place(world: int | None, rank: int | None) -> tuple[int, int]:
         world = torch.distributed.get_world_size() if joined() else 1
     if rank is None:
         rank = torch.distributed.get_rank() if joined() and world > 1 else 0
-    return world, rank
+    return plain(world), plain(rank)
 
 
 def _shares(weights: Floats) -> Floats:

@@ -1,5 +1,6 @@
 """Orders of an epoch that need no table, and what a loader must know about any order."""
 
+import operator
 from collections.abc import Callable, Iterator, Sized
 from typing import Protocol, cast
 
@@ -86,8 +87,8 @@ class ShuffleSampler(torch.utils.data.Sampler[int]):
             num_replicas = torch.distributed.get_world_size() if joined else 1
         if rank is None:
             rank = torch.distributed.get_rank() if joined and num_replicas > 1 else 0
-        self.seed, self.drop_last = seed, drop_last
-        self.num_replicas, self.rank = num_replicas, rank
+        self.seed, self.drop_last = plain(seed), drop_last
+        self.num_replicas, self.rank = plain(num_replicas), plain(rank)
         self._blocks = blocks.of_data(data_source, window)
         self.window = self._blocks.window if self._blocks else 0
         problems = self._problems()
@@ -139,10 +140,18 @@ class ShuffleSampler(torch.utils.data.Sampler[int]):
         return problems + place_problems(self.seed, self.num_replicas, self.rank)
 
 
-def place_problems(seed: object, num_replicas: object, rank: object) -> list[str]:
-    """What is wrong with these arguments of a sampler: Python's own whole numbers are wanted, which
-    states hold and others look for.
+def plain(value: int) -> int:
+    """A whole number of any kind, such as NumPy's, as Python's own; what is none as it is, for
+    `place_problems` to say so.
     """
+    try:
+        return operator.index(value)
+    except TypeError:
+        return value
+
+
+def place_problems(seed: object, num_replicas: object, rank: object) -> list[str]:
+    """What is wrong with these arguments of a sampler, which `plain` has seen."""
     ranks = num_replicas if isinstance(num_replicas, int) and num_replicas >= 1 else None
     problems = [
         (isinstance(seed, int) and 0 <= seed < 1 << 64, f"seed is {seed!r}, want 0 to 2**64 - 1"),

@@ -13,7 +13,7 @@ from fastload.order.blocks import STEP
 from fastload.order.distributed import place
 from fastload.order.groups import Groups, GroupSampler, How, Sized, whole
 from fastload.order.leftovers import Moves
-from fastload.order.samplers import next_epoch, place_problems
+from fastload.order.samplers import next_epoch, place_problems, plain
 from fastload.spec import Array, Ints, Longs, Tokens
 from fastload.transforms.base import MAX_SIDE
 
@@ -79,12 +79,12 @@ class TokenSampler(GroupSampler):
         rank: int | None = None,
         drop_last: bool = False,
     ) -> None:
-        how = How(shuffle, seed, drop_last, *place(num_replicas, rank))
+        how = How(shuffle, plain(seed), drop_last, *place(num_replicas, rank))
         super().__init__(how)
         given = [lengths] if isinstance(lengths, int) else list(lengths)
         problems = [
             *_problems(tokens, given, patch, padding, enlarge),
-            *place_problems(seed, how.num_replicas, how.rank),
+            *place_problems(how.seed, how.num_replicas, how.rank),
         ]
         if mixture.of_data(data):
             problems.append("data is a mix, whose weights it does not know; sample its parts")

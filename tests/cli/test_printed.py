@@ -6,8 +6,10 @@ import os
 import pytest
 from rich.text import Text
 
-from fastload.cli import output
+from fastload.cli import attached, output
 from fastload.errors import UsageError
+from fastload.forecast import page
+from tests.forecast import made
 
 
 @pytest.fixture
@@ -31,6 +33,12 @@ def test_a_name_changes_no_terminal(printed):
     shown = "a\ufffd[31m\ufffdb\ufffdd\\xff\u00e9\n"
     assert printed(Text(name)) == printed(name) == shown
     assert printed(output.table(["name"], [[name]])).endswith(shown)
+
+
+def test_a_page_holds_no_control_characters(tmp_path):
+    path, whole = tmp_path / "a.html", page.write(made.forecast())
+    attached.save(str(path), f"{whole}\x1b[31m\udcff", "html")
+    assert path.read_text() == f"{whole}\ufffd[31m\\xff"
 
 
 def test_json_that_cannot_be_written_leaves_what_was_there(tmp_path):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 from torch.utils.data import BatchSampler
 
 import fastload
@@ -79,7 +80,12 @@ def test_weights_of_any_unit(unit):
     assert found == list(DistributedSampler(4, seed=8, weights=[3.0, 1, 0, 4], num_samples=400))
 
 
-def test_seeds_and_ranks_are_whole_numbers_of_python():
+def test_seeds_and_ranks_are_whole_numbers_of_any_kind():
+    found = DistributedSampler(9, np.int64(2), torch.tensor(1), seed=np.uint64(2**63))
+    assert [type(each) for each in (found.num_replicas, found.rank, found.seed)] == [int] * 3
+    assert list(found) == list(DistributedSampler(9, 2, 1, seed=2**63))
+    other = ShuffleSampler(9, np.uint8(7), num_replicas=np.int32(2), rank=np.int8(1))
+    assert list(other) == list(ShuffleSampler(9, 7, num_replicas=2, rank=1))
     with pytest.raises(fastload.UsageError) as caught:
         DistributedSampler(4, "2", 0.0, seed=1.5)
     assert str(caught.value).splitlines() == [
