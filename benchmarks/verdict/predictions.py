@@ -49,10 +49,10 @@ def every_one() -> Iterator[Change]:
 
         before = Scenario(f"{cause} {now} torch-{workers}", "torch", workers, costs(now))
         yield Change(kind, before, replace(before, name=f"{then}", costs=costs(then)))
-    for cause, ratio in product(("read", "decode", "augment"), (1.5, 2.5, 4.0)):
+    for cause, ratio in product(("read", "decode", "augment"), (1.5, 2.0, 2.5, 4.0)):
         before = Scenario(f"{cause} {ratio} torch-1", "torch", 1, {cause: ratio * STEP})
         yield Change("another worker", before, replace(before, name="2 workers", workers=2))
-    for workers, ratio in product((1, 2), (1.5, 3.0)):
+    for workers, ratio in product((1, 2), (1.5, 2.0, 3.0)):
         before = Scenario(
             f"augment {ratio} native-{workers}",
             "native",
