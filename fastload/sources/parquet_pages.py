@@ -30,6 +30,8 @@ ENCRYPTED = {(8,), (4, 1, 8), (4, 1, 9)}
 # Of row_groups: columns; of the size_statistics in their metadata: bytes of byte arrays, histograms
 # of the levels at which values repeat, and are missing
 CHUNKS, SIZES = (4, 1), (4, 1, 3, 16)
+CODEC = (4, 1, 3, 4)  # of their metadata
+CODECS = 8  # numbers of codecs begin at 0 (parquet.thrift, CompressionCodec)
 ARRAYS = (*SIZES, 1)
 LEVELS: dict[tuple[int, ...], str] = {(*SIZES, 2): "repetition", (*SIZES, 3): "definition"}
 
@@ -91,7 +93,7 @@ def check_plain(path: str, file: int, metadata: Any) -> None:
     metadata: Arrow's of the open file.
     """
     start, size = _footer(file)
-    footer = Thrift(os.pread(file, size, start), {CHUNKS, ARRAYS, *LEVELS})
+    footer = Thrift(os.pread(file, size, start), {CHUNKS, CODEC, ARRAYS, *LEVELS})
     try:
         fields = footer.paths()
     except IndexError:
@@ -100,11 +102,12 @@ def check_plain(path: str, file: int, metadata: Any) -> None:
         raise SourceError(
             f"{path}: has encrypted columns (want plain ones); write it again without encryption"
         )
-    _check_sizes(footer.seen, [metadata.schema.column(at) for at in range(metadata.num_columns)])
+    _check_columns(footer.seen, [metadata.schema.column(at) for at in range(metadata.num_columns)])
 
 
-def _check_sizes(seen: Sequence[tuple[tuple[int, ...], int]], columns: Sequence[Any]) -> None:
-    """Raises ValueError for chunks whose statistics do not fit their columns.
+def _check_columns(seen: Sequence[tuple[tuple[int, ...], int]], columns: Sequence[Any]) -> None:
+    """Raises ValueError for chunks whose statistics do not fit their columns, or whose codec there
+    is not.
 
     seen: of the footer, in its order; columns: as its schema has them.
     """
@@ -114,6 +117,9 @@ def _check_sizes(seen: Sequence[tuple[tuple[int, ...], int]], columns: Sequence[
             number = 0 if count >= 0 else number + 1
             if count not in (-1, len(columns)):
                 raise ValueError(f"a row group has {count} columns, want {len(columns)}")
+        elif path == CODEC:
+            if not 0 <= count < CODECS:
+                raise ValueError(f"column {number} is packed by codec {count}, want 0 to 7")
         elif path == ARRAYS:
             if columns[number - 1].physical_type != "BYTE_ARRAY":
                 raise ValueError(f"column {number} has sizes of byte arrays, and has none")

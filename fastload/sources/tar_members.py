@@ -16,8 +16,8 @@ from fastload.system import limits
 
 TWICE = "is there twice; make the archive again with one name for each"
 PAX_GLOBALS = 64  # attributes that hold for a whole archive
-# What the standard library raises on an archive that is none
-DAMAGED = (tarfile.TarError, EOFError, ValueError, OverflowError)
+# What the standard library raises on an archive that is none; IndexError: a cut off sparse map
+DAMAGED = (tarfile.TarError, EOFError, ValueError, OverflowError, IndexError)
 
 
 class Files(Protocol):

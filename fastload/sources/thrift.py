@@ -21,8 +21,8 @@ class Thrift:
 
     def __init__(self, data: bytes, watched: Collection[tuple[int, ...]] = ()) -> None:
         self.data, self.watched = data, watched
-        # Of the fields that are watched, in their order: path, and of a list how many it has; -1:
-        # a value that is no list, or one that a list has
+        # Of the fields that are watched, in their order: path, and of a list how many it has, of a
+        # number its value; -1: another value that is no list, or one that a list has
         self.seen: list[tuple[tuple[int, ...], int]] = []
 
     def varint(self, at: int) -> tuple[int, int]:
@@ -99,7 +99,7 @@ class Thrift:
             own = (*path, field)
             found.add(own)
             if head & 15 not in LISTS:
-                self._see(own, -1)
+                self._see(own, self.number(at)[0] if head & 15 in NUMBERS else -1)
             at = self._pass(head & 15, at, own, found)
         return at + 1
 

@@ -16,17 +16,39 @@ COLUMNS = "column 1 has 2 definition levels, want 3"
 
 
 @pytest.fixture
-def lying(tmp_path):
+def forged(tmp_path):
+    """A file whose footer has other bytes in the place of some."""
+
+    def make(there, instead):
+        images = [image(number) for number in range(ROWS)]
+        path = write(tmp_path / "a.parquet", table(images, list(range(ROWS))), compression="none")
+        data = path.read_bytes()
+        size = int.from_bytes(data[-8:-4], "little")
+        footer, found = data[-8 - size : -8], there in data[-8 - size :]
+        assert found
+        footer = footer.replace(there, instead, 1)
+        path.write_bytes(data[: -8 - size] + footer + len(footer).to_bytes(4, "little") + data[-4:])
+        return path
+
+    return make
+
+
+@pytest.fixture
+def lying(forged):
     """Its first column says how many values there are at two levels, and has three."""
-    images = [image(number) for number in range(ROWS)]
-    path = write(tmp_path / "a.parquet", table(images, list(range(ROWS))), compression="none")
-    data = path.read_bytes()
-    size = int.from_bytes(data[-8:-4], "little")
-    footer, found = data[-8 - size : -8], HISTOGRAM in data[-8 - size :]
-    assert found
-    footer = footer.replace(HISTOGRAM, b"\x26\x00%c" % (2 * ROWS), 1)
-    path.write_bytes(data[: -8 - size] + footer + len(footer).to_bytes(4, "little") + data[-4:])
-    return path
+    return forged(HISTOGRAM, b"\x26\x00%c" % (2 * ROWS))
+
+
+@pytest.mark.parametrize("codec", [8, 33, -1])
+def test_a_codec_that_there_is_not_is_refused(forged, codec):
+    number = 2 * codec if codec >= 0 else -2 * codec - 1
+    path = forged(b"\x05bytes\x15\x00", b"\x05bytes\x15%c" % number)
+    text = f"column 1 is packed by codec {codec}, want 0 to 7"
+    with pytest.raises(SourceError) as error:
+        open_source(path)
+    assert str(error.value) == f"{path}: cannot be read ({text}); restore it"
+    with pytest.raises(ValueError, match=text):
+        table_files.opened(str(path))
 
 
 def test_histograms_that_do_not_fit_are_refused(lying):

@@ -10,6 +10,7 @@ import tarfile
 import pytest
 
 import fastload
+from fastload.conversion.readers import open_reader
 from fastload.errors import PipelineError, SampleError, SourceError
 from fastload.files import patterns
 from fastload.sources import open_source
@@ -65,6 +66,21 @@ def test_forged_sizes(path, size, member):
     text = refused(path)
     assert all(line.startswith(f"{path}: ") for line in text.split("\n"))
     assert "restore" in text
+
+
+@pytest.mark.parametrize("left", [0, 1, 20, 500])
+def test_a_cut_off_sparse_map(path, left):
+    """GNU's header of a sparse file says that its map goes on in the next block."""
+    header = bytearray(tarfile.TarInfo("c.jpg").tobuf(GNU))
+    header[156:157], header[482] = tarfile.GNUTYPE_SPARSE, 1
+    header[148:156] = b" " * 8
+    header[148:156] = b"%06o\0 " % sum(header)
+    with open(path, "wb") as file:
+        file.write(bytes(header) + bytes(left))
+    text = f"{path}: is no tar archive, or damaged at byte 0 of {512 + left}"
+    assert refused(path).startswith(text)
+    with pytest.raises(SourceError, match="is no tar archive, or damaged"):
+        open_reader(path)
 
 
 def test_a_flipped_bit_in_a_header_is_no_other_sample(path):
