@@ -77,14 +77,13 @@ class Walk:
             )
 
     def _take(self, member: tarfile.TarInfo, name: str) -> None:
-        if text := self._refused(member, name) or (TWICE if name in self.names else ""):
+        inner = name.removeprefix("./")  # ".//etc" is absolute without it
+        if text := self._refused(member, inner) or (TWICE if name in self.names else ""):
             self.problems.append(f"member {name!r} {text}")
             return
         self.names.add(name)
         if not is_apple_double(name):
-            self.spans.append(
-                Span(name.removeprefix("./"), self.number, member.offset_data, member.size)
-            )
+            self.spans.append(Span(inner, self.number, member.offset_data, member.size))
 
     def _damaged(self, why: str) -> None:
         """What cannot be gone over to its end has no members."""

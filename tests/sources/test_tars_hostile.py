@@ -68,6 +68,16 @@ def test_forged_sizes(path, size, member):
     assert "restore" in text
 
 
+@pytest.mark.parametrize("name", [".//", ".//etc/a.jpg", ".//a.jpg"])
+def test_names_that_are_absolute_behind_a_dot(path, name):
+    with tarfile.open(path, "w", format=GNU) as archive:
+        archive.addfile(tarfile.TarInfo(f"{name}x"))
+        archive.addfile(tarfile.TarInfo("./b.jpg"))
+    assert f"member '{name}x' has an absolute path" in refused(path)
+    with pytest.raises(SourceError, match=f"member '{name}x' has an absolute path"):
+        open_reader(path)
+
+
 @pytest.mark.parametrize("left", [0, 1, 20, 500])
 def test_a_cut_off_sparse_map(path, left):
     """GNU's header of a sparse file says that its map goes on in the next block."""
