@@ -4,6 +4,7 @@ way.
 
 import enum
 import functools
+import math
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -34,6 +35,15 @@ def repeated(value: int, count: int) -> Longs:
     out = np.full(count, value, np.int64)
     out.flags.writeable = False
     return out
+
+
+def finite(value: Any) -> Any:
+    """The same document with null where a number is none: JSON has no NaN and no infinity."""
+    if isinstance(value, dict):
+        return {key: finite(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 class Stage(enum.IntEnum):

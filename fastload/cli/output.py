@@ -1,7 +1,6 @@
 """How every verb prints: a table for people, or one JSON document for programs."""
 
 import json
-import math
 import os
 import re
 import sys
@@ -28,7 +27,7 @@ from fastload.backends import table as backend_facts
 from fastload.errors import UsageError, readable
 from fastload.files.below import replace_file
 from fastload.files.formats import SOURCES, known
-from fastload.spec import Json
+from fastload.spec import Json, finite
 
 JsonTo = Annotated[
     str | None,
@@ -83,15 +82,6 @@ def _write(where: str, text: str) -> None:
             file.write(text)
     else:
         replace_file(where, text.encode())
-
-
-def finite(value: Any) -> Any:
-    """The same document with null where a number is none: JSON has no NaN and no infinity."""
-    if isinstance(value, dict):
-        return {key: finite(inner) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [finite(inner) for inner in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def printable(text: str) -> str:

@@ -50,14 +50,6 @@ class Band:
             np.maximum(self.high, other.high),
         )
 
-    def at_most(self, other: "Band") -> "Band":
-        """The smaller one of the two, epoch by epoch."""
-        return Band(
-            np.minimum(self.value, other.value),
-            np.minimum(self.low, other.low),
-            np.minimum(self.high, other.high),
-        )
-
     def total(self) -> Range:
         """Over all epochs. What is uncertain is so in every epoch alike: nothing averages out."""
         return Range(float(self.value.sum()), float(self.low.sum()), float(self.high.sum()))

@@ -1,6 +1,5 @@
 """A forecast as JSON."""
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +10,7 @@ from fastload.forecast.options import Option
 from fastload.forecast.power import Power
 from fastload.forecast.run import Run
 from fastload.measure import Sample
-from fastload.spec import Json
+from fastload.spec import Json, finite
 
 SCHEMA = "fastload.plan/1"
 
@@ -144,7 +143,7 @@ def _option(one: Option, found: Forecast) -> Json:
         "cost": _range(one.cost),
         "stored_bytes": one.stored,
         "disk_cost": _range(one.disk_cost),
-        "pays_below_per_tb_month": _finite(options.pays_below(one, found.options[0])),
+        "pays_below_per_tb_month": finite(options.pays_below(one, found.options[0])),
         "top1": one.top1,
         "top1_source": one.source or None,
         "busy": _range(one.run.busy) if one.run else None,
@@ -159,8 +158,4 @@ def _range(value: Range | None) -> Any:
     """null for what is not known, and for an end that no number is."""
     if value is None:
         return None
-    return {key: _finite(part) for key, part in value.to_json().items()}
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
+    return finite(value.to_json())

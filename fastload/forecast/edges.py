@@ -38,12 +38,12 @@ def beside(edges: Edges, end: str, images: int, step: Floats, data: Floats) -> B
     fill = min(fill, float(images))
     first = start + fill * data
     found = Beside(np.full(len(step), images - fill), first * np.ones(len(step)))
+    if edges.ahead <= fill:
+        return found
     rates = [
         pace * np.divide(1.0, each, out=np.full(len(step), np.inf), where=each > 0)
         for pace, each in zip(edges.paces, (step, data), strict=True)
     ]
-    if edges.ahead <= fill:
-        return found
     gains = np.maximum(rates[1] - rates[0], 1e-9)  # images/s, until it is ahead
     seconds = (edges.ahead - fill) / gains
     slowed = seconds * rates[0]  # images whose step runs meanwhile

@@ -60,37 +60,37 @@ def _kept(path: str, found: Json, rates: Json) -> Kept:
         _maybe(rates.get(name), RATE) for name in ("one_worker_img_per_s", "each_core_img_per_s")
     )
     measured = Measured(
-        _samples(rates["loader_img_per_s"]), _whole(rates, "workers", 0), _whole(rates, "cores"),
+        _samples(rates["loader_img_per_s"]), _whole(rates["workers"], "workers", 0),
+        _whole(rates["cores"], "cores"),
         _sample(rates["start_s"]), _sample(rates["losses"]), one,
         _samples(rates["step_img_per_s"]), _samples(rates["training_img_per_s"]),
-        _whole(rates, "batch_size"), _maybe(rates.get("fill_batches")),
-        _whole({"physical_cores": rates.get("physical_cores") or 0}, "physical_cores", 0), each,
-        _power(rates.get("power")), _whole({"ahead_batches": 0, **rates}, "ahead_batches", 0),
+        _whole(rates["batch_size"], "batch_size"), _maybe(rates.get("fill_batches")),
+        _whole(rates.get("physical_cores") or 0, "physical_cores", 0), each,
+        _power(rates.get("power")), _whole(rates.get("ahead_batches", 0), "ahead_batches", 0),
     )  # fmt: skip
     if not measured.loader:
         raise ValueError("no size was measured")
-    images = _whole(found, "images_per_epoch")
+    images = _whole(found["images_per_epoch"], "images_per_epoch")
     facts = found["machine_measured"]
     return Kept(
-        path, _text(found, "recipe"), measured, _text(found, "data"), images,
-        _whole({"data_images": images, **rates}, "data_images"),
-        _number(found["bytes_per_image"], 0, MOST), _text(rates, "backend"), measured.batch,
-        _number(rates["seconds"], *RATE), {**facts, "cpu": _text(facts, "cpu")},
-        _text(found, "step"),
+        path, _text(found["recipe"], "recipe"), measured, _text(found["data"], "data"), images,
+        _whole(rates.get("data_images", images), "data_images"),
+        _number(found["bytes_per_image"], 0, MOST), _text(rates["backend"], "backend"),
+        measured.batch, _number(rates["seconds"], *RATE),
+        {**facts, "cpu": _text(facts["cpu"], "cpu")},
+        _text(found["step"], "step"),
     )  # fmt: skip
 
 
-def _text(found: Json, name: str) -> str:
+def _text(value: Any, name: str) -> str:
     """Raises TypeError."""
-    value = found[name]
     if not isinstance(value, str):
         raise TypeError(f"its {name} is {value!r}, want a text")
     return value
 
 
-def _whole(found: Json, name: str, least: int = 1) -> int:
+def _whole(value: Any, name: str, least: int = 1) -> int:
     """Raises ValueError."""
-    value = found[name]
     if type(value) is not int or not least <= value <= MOST:
         raise ValueError(f"its {name} is {value!r}, want a whole number from {least}")
     return value
@@ -106,7 +106,7 @@ def _number(value: Any, least: float, most: float) -> float:
 def _samples(found: dict[str, Any]) -> dict[int, Sample]:
     """Rates by side in px, ascending."""
     sides = sorted(found, key=int)
-    return {_whole({"size": int(side)}, "size"): _sample(found[side], RATE) for side in sides}
+    return {_whole(int(side), "size"): _sample(found[side], RATE) for side in sides}
 
 
 def _power(found: Json | None) -> Power | None:
@@ -122,8 +122,7 @@ def _power(found: Json | None) -> Power | None:
         )
         for part, watts in found["parts"].items()
     }
-    missing = {str(number): text for number, text in enumerate(found["missing"])}
-    return Power(parts, tuple(_text(missing, number) for number in missing))
+    return Power(parts, tuple(_text(each, "missing part") for each in found["missing"]))
 
 
 def _maybe(values: Any, limits: tuple[float, float] = ANY) -> Sample | None:

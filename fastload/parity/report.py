@@ -3,11 +3,10 @@
 Levels are steps of a uint8 value.
 """
 
-import math
 from dataclasses import dataclass
 
 from fastload.parity.distribution import UNLIKELY
-from fastload.spec import Json, Pixels
+from fastload.spec import Json, Pixels, finite
 
 SCHEMA = "fastload.parity/1"
 # Levels: up to here a difference is rounding or another decoder, beyond it is another picture
@@ -65,22 +64,17 @@ class Cell:
 
     def as_dict(self) -> Json:
         numbers = {
-            "max_levels": _finite(self.largest),
-            "mean_levels": _finite(self.mean),
+            "max_levels": finite(self.largest),
+            "mean_levels": finite(self.mean),
             "pixels_share": self.share,
             "p_value": self.chance,
         }
         worst = (
-            {"name": self.worst.name, "max_levels": _finite(self.worst.largest)}
+            {"name": self.worst.name, "max_levels": finite(self.worst.largest)}
             if self.worst
             else None
         )
         return {"verdict": self.verdict, **numbers, "worst": worst, "why": list(self.why)}
-
-
-def _finite(value: float | None) -> float | None:
-    """JSON has no word for what is endless."""
-    return value if value is None or math.isfinite(value) else None
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ times. Headers are Thrift structs. Source: apache/parquet-format, parquet.thrift
 
 import os
 from collections.abc import Iterator, Sequence
+from reprlib import repr as short
 from typing import Any, NamedTuple
 
 from fastload.errors import SourceError
@@ -102,7 +103,24 @@ def check_plain(path: str, file: int, metadata: Any) -> None:
         raise SourceError(
             f"{path}: has encrypted columns (want plain ones); write it again without encryption"
         )
-    _check_columns(footer.seen, [metadata.schema.column(at) for at in range(metadata.num_columns)])
+    columns = [metadata.schema.column(at) for at in range(metadata.num_columns)]
+    _check_columns(footer.seen, columns)
+    _check_names(metadata, [column.path for column in columns])
+
+
+def _check_names(metadata: Any, names: Sequence[str]) -> None:
+    """Raises ValueError for chunks that have other names than their columns: what is looked for by
+    its name would not be found, nor checked.
+    """
+    for group in range(metadata.num_row_groups):
+        said = metadata.row_group(group)
+        for number, name in enumerate(names):
+            found = said.column(number).path_in_schema
+            if found != name:
+                raise ValueError(
+                    f"row group {group + 1} calls column {number + 1} {short(found)}, want "
+                    f"{short(name)}"
+                )
 
 
 def _check_columns(seen: Sequence[tuple[tuple[int, ...], int]], columns: Sequence[Any]) -> None:

@@ -78,10 +78,10 @@ class Walk:
 
     def _take(self, member: tarfile.TarInfo, name: str) -> None:
         inner = name.removeprefix("./")  # ".//etc" is absolute without it
-        if text := self._refused(member, inner) or (TWICE if name in self.names else ""):
+        if text := self._refused(member, inner) or (TWICE if inner in self.names else ""):
             self.problems.append(f"member {name!r} {text}")
             return
-        self.names.add(name)
+        self.names.add(inner)
         if not is_apple_double(name):
             self.spans.append(Span(inner, self.number, member.offset_data, member.size))
 

@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
-from fastload.conversion.readers import table_files
+from fastload.conversion.readers import open_reader, table_files
 from fastload.errors import SourceError
 from fastload.sources import open_source
 from tests.sources.format_helpers import image
@@ -49,6 +49,17 @@ def test_a_codec_that_there_is_not_is_refused(forged, codec):
     assert str(error.value) == f"{path}: cannot be read ({text}); restore it"
     with pytest.raises(ValueError, match=text):
         table_files.opened(str(path))
+
+
+def test_a_chunk_has_the_name_of_its_column(forged):
+    """Looked for by another name, it would pass unchecked."""
+    path = forged(b"\x05bytes\x15\x00", b"\x05bytez\x15\x00")
+    text = "row group 1 calls column 1 'image.bytez', want 'image.bytes'"
+    with pytest.raises(SourceError) as error:
+        open_source(path)
+    assert str(error.value) == f"{path}: cannot be read ({text}); restore it"
+    with pytest.raises(SourceError, match=text):
+        open_reader(str(path))
 
 
 def test_histograms_that_do_not_fit_are_refused(lying):

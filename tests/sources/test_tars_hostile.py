@@ -78,6 +78,16 @@ def test_names_that_are_absolute_behind_a_dot(path, name):
         open_reader(path)
 
 
+def test_a_member_is_there_twice_also_behind_a_dot(path):
+    with tarfile.open(path, "w", format=GNU) as archive:
+        for name in ("cat/a.jpg", "./cat/a.jpg"):
+            archive.addfile(tarfile.TarInfo(name))
+    text = "member './cat/a.jpg' is there twice; make the archive again with one name for each"
+    assert refused(path) == f"{path}: {text}"
+    with pytest.raises(SourceError, match=re.escape(text)):
+        open_reader(path)
+
+
 @pytest.mark.parametrize("left", [0, 1, 20, 500])
 def test_a_cut_off_sparse_map(path, left):
     """GNU's header of a sparse file says that its map goes on in the next block."""
