@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 from fastload.errors import SourceError
-from fastload.sources import parquet_pages
+from fastload.sources import parquet_footer, parquet_pages
 from fastload.sources.arrow import PARSE_ERRORS
 from fastload.system import limits
 
@@ -17,12 +17,12 @@ def opened(path: str, file: IO[bytes]) -> Any:
     import pyarrow.parquet as pq
 
     try:
-        parquet_pages.check_footer(file.fileno())
+        parquet_footer.check_footer(file.fileno())
         found = pq.ParquetFile(file, page_checksum_verification=True)
         groups = range(found.metadata.num_row_groups)
         rows = [found.metadata.row_group(group).num_rows for group in groups]
         _check_rows(rows, file.seek(0, 2))
-        parquet_pages.check_plain(path, file.fileno(), found.metadata)
+        parquet_footer.check_plain(path, file.fileno(), found.metadata)
         names = found.schema_arrow.names
     except PARSE_ERRORS as error:
         if isinstance(error, SourceError):

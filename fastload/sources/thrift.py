@@ -3,13 +3,15 @@
 Source: apache/thrift, thrift-compact-protocol.md.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import Any
 
 DEEPEST = 8  # structs in structs
 # Kinds of values. A truth is in its kind, but in a list, where it takes a byte
-TRUTHS, BYTE, NUMBERS, DOUBLE, BINARY = (1, 2), 3, (4, 5, 6), 7, 8
-LISTS, MAP, STRUCT = (9, 10), 11, 12
+TRUTHS, BYTE, I16, I32, I64, DOUBLE, BINARY = (1, 2), 3, 4, 5, 6, 7, 8
+LIST, SET, MAP, STRUCT = 9, 10, 11, 12
+NUMBERS, LISTS = (I16, I32, I64), (LIST, SET)
 MANY = 15  # of a list: how many follows
 
 
@@ -19,8 +21,16 @@ class Thrift:
     Raises IndexError at the end of the data, and where it is none of Thrift's.
     """
 
-    def __init__(self, data: bytes, watched: Collection[tuple[int, ...]] = ()) -> None:
+    def __init__(
+        self,
+        data: bytes,
+        watched: Collection[tuple[int, ...]] = (),
+        lists: Mapping[tuple[int, ...], int] = MappingProxyType({}),
+    ) -> None:
         self.data, self.watched = data, watched
+        # Fields that are lists, and the kind of their items: others read them so, and go on at
+        # another place where the data say another kind
+        self.lists = lists
         # Of the fields that are watched, in their order: path, and of a list how many it has, of a
         # number its value; -1: another value that is no list, or one that a list has
         self.seen: list[tuple[tuple[int, ...], int]] = []
@@ -45,7 +55,7 @@ class Thrift:
             raise IndexError
         while head := self.data[at]:
             field, at = (field + (head >> 4), at + 1) if head >> 4 else self.number(at + 1)
-            fields[field], at = self.value(head & 15, at, depth)
+            fields[_numbered(field)], at = self.value(head & 15, at, depth)
         return fields, at + 1
 
     def value(self, kind: int, at: int, depth: int) -> tuple[Any, int]:
@@ -77,6 +87,8 @@ class Thrift:
         if kind in LISTS:
             head = self.data[at]
             size, at = self.varint(at + 1) if head >> 4 == MANY else (head >> 4, at + 1)
+            if size and head & 15 != self.lists.get(path, head & 15):
+                raise IndexError
             self._see(path, size)
             return self._pass_items(size, (head & 15,), at, path, found)
         if kind == MAP:
@@ -96,8 +108,10 @@ class Thrift:
         field = 0
         while head := self.data[at]:
             field, at = (field + (head >> 4), at + 1) if head >> 4 else self.number(at + 1)
-            own = (*path, field)
+            own = (*path, _numbered(field))
             found.add(own)
+            if own in self.lists and head & 15 != LIST:
+                raise IndexError
             if head & 15 not in LISTS:
                 self._see(own, self.number(at)[0] if head & 15 in NUMBERS else -1)
             at = self._pass(head & 15, at, own, found)
@@ -118,3 +132,10 @@ class Thrift:
             for kind in kinds:
                 at = self._pass(BYTE if kind in TRUTHS else kind, at, path, found)
         return at
+
+
+def _numbered(field: int) -> int:
+    """A field's number. Raises IndexError where other readers would cut it off."""
+    if not 0 <= field < 1 << 15:
+        raise IndexError
+    return field

@@ -62,6 +62,16 @@ def test_a_chunk_has_the_name_of_its_column(forged):
         open_reader(str(path))
 
 
+def test_lists_are_of_what_arrow_takes_them_for(forged):
+    """It reads texts whatever the list says: what came then would pass unchecked."""
+    path = forged(b"\x28\x05image\x05bytes", b"\x2c\x05image\x05bytes")
+    with pytest.raises(SourceError) as error:
+        open_source(path)
+    assert str(error.value) == f"{path}: cannot be read (its footer is damaged); restore it"
+    with pytest.raises(ValueError, match="its footer is damaged"):
+        table_files.opened(str(path))
+
+
 def test_histograms_that_do_not_fit_are_refused(lying):
     with pytest.raises(SourceError) as error:
         open_source(lying)

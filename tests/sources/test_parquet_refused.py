@@ -12,7 +12,7 @@ from fastload.conversion.readers import tables
 from fastload.conversion.readers.base import Choice
 from fastload.errors import SourceError
 from fastload.sources import open_source
-from fastload.sources.thrift import Thrift
+from fastload.sources.thrift import BINARY, Thrift
 from tests.sources.format_helpers import image, refused
 from tests.sources.parquet_files import write
 
@@ -135,3 +135,32 @@ def test_a_thrift_struct_that_is_cut_off(length):
 def test_thrift_that_is_none(data):
     with pytest.raises(IndexError):
         Thrift(data).paths()
+
+
+@pytest.mark.parametrize("head", [0x1C, 0x15, 0x13])
+def test_a_list_of_other_items_than_its_readers_take(head):
+    """One text, for those who do not look at the kind."""
+    data = bytes([0x19, head, 2, 0x15, 2, 0, 0])
+    with pytest.raises(IndexError):
+        Thrift(data, lists={(1,): BINARY}).paths()
+    Thrift(bytes([0x19, 0x18, *data[2:]]), lists={(1,): BINARY}).paths()
+
+
+def test_a_list_that_is_a_set():
+    Thrift(bytes([0x1A, 0x18, 1, 97, 0])).paths()
+    with pytest.raises(IndexError):
+        Thrift(bytes([0x1A, 0x18, 1, 97, 0]), lists={(1,): BINARY}).paths()
+
+
+@pytest.mark.parametrize("number", [-1, 1 << 15, (1 << 16) + 1])
+def test_numbers_of_fields_have_fifteen_bits(number):
+    """Others would cut it off to another field's."""
+    rest, coded = 2 * number if number >= 0 else -2 * number - 1, bytearray([5])
+    while rest > 127:
+        coded.append(rest & 127 | 128)
+        rest >>= 7
+    data = bytes([*coded, rest, 0, 0])
+    with pytest.raises(IndexError):
+        Thrift(data).paths()
+    with pytest.raises(IndexError):
+        Thrift(data).struct(0, 0)

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fastload.sources import arrow_blocks, parquet_pages
+from fastload.sources import arrow_blocks, parquet_footer, parquet_pages
 from fastload.spec import Longs
 from fastload.system import limits
 
@@ -56,13 +56,13 @@ class ParquetFile:
         import pyarrow.parquet as pq
 
         with open(path, "rb") as plain:
-            parquet_pages.check_footer(plain.fileno())
+            parquet_footer.check_footer(plain.fileno())
         self.path = path
         # Arrow takes no names that are not UTF-8.
         file: Any = path if path.isprintable() else open(path, "rb")  # noqa: SIM115
         self.file = pq.ParquetFile(file, page_checksum_verification=True)
         with open(path, "rb") as plain:
-            parquet_pages.check_plain(path, plain.fileno(), self.file.metadata)
+            parquet_footer.check_plain(path, plain.fileno(), self.file.metadata)
         self.schema = self.file.schema_arrow
         self.rows = [
             self.file.metadata.row_group(group).num_rows
