@@ -32,6 +32,13 @@ def add(verb: argparse.ArgumentParser) -> None:
         help=f"of all times: on a busy machine 4; default {SCALE:g}",
     )
     verb.add_argument(
+        "--seconds",
+        type=float,
+        default=judge.SECONDS,
+        help="of each run of a scenario without the profiler, before --scale; a profile may take "
+        f"{judge.BUDGET} of them; default {judge.SECONDS:g}",
+    )
+    verb.add_argument(
         "--part",
         type=part,
         default=(1, 1),
@@ -107,11 +114,9 @@ def run(given: argparse.Namespace) -> None:
 
 def check(given: argparse.Namespace) -> None:
     """Raises UsageError."""
-    if not (given.scale > 0 and given.minutes > 0):
-        raise UsageError(
-            f"verdict: --scale is {given.scale:g} and --minutes {given.minutes:g}, want them above "
-            "0"
-        )
+    for name in ("scale", "seconds", "minutes"):
+        if not getattr(given, name) > 0:
+            raise UsageError(f"verdict: --{name} is {getattr(given, name):g}, want more than 0")
     if (given.all or given.fresh) and (given.only or given.group or given.part != (1, 1)):
         raise UsageError(
             "verdict: --all and --fresh are for whole parts; leave out --only, --group and --part"
@@ -135,8 +140,9 @@ def _one(name: str, given: argparse.Namespace, late: Callable[[], bool]) -> None
         scenarios = judge.matching(everything, given.only)[number - 1 :: parts]
         with progress("verdict", len(scenarios), "scenarios") as advance:
             judge.run(
-                given.results, scenarios, given.scale, advance, say, play=given.play_cpu, late=late
-            )
+                given.results, scenarios, given.scale, advance, say, seconds=given.seconds,
+                play=given.play_cpu, late=late,
+            )  # fmt: skip
 
 
 def say(line: str) -> Any:

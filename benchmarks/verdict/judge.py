@@ -17,7 +17,7 @@ from benchmarks.verdict.scenarios import HEADLINES, Scenario, every_one
 from fastload.errors import UsageError
 from fastload.profiler import Report, profile
 
-SECONDS = 0.25  # of one run without the profiler, at scale 1
+SECONDS = 0.25  # of one run without the profiler, at scale 1; the scenarios may take another
 WATCHED, FEWEST = 0.5, 20  # s and batches of a watched loop, at least
 BUDGET = 8  # runs without the profiler that a profile may take
 REPLICATES = 30  # of a rung in a profile's budget
@@ -53,10 +53,10 @@ def never() -> bool:
 def run(
     results: Path, scenarios: list[Scenario], scale: float, on_done: Callable[[], None],
     say: Callable[[str], object],
-    *, play: bool = False, late: Callable[[], bool] = never,
+    *, seconds: float = SECONDS, play: bool = False, late: Callable[[], bool] = never,
 ) -> None:  # fmt: skip
-    """Rows of the scenarios that have none yet. scale: of all times; play: CPU time, but where
-    neighbours are to take it.
+    """Rows of the scenarios that have none yet. scale: of all times; seconds: of a run, at scale 1;
+    play: CPU time, but where neighbours are to take it.
 
     late: whether it is too late to begin another.
     """
@@ -66,14 +66,19 @@ def run(
             if late():
                 return
             work.emulate(play and "neighbour" not in scenario.costs)
-            row = {**scenario_row(scenario, scale), **common, "load": round(os.getloadavg()[0], 2)}
+            row = {
+                **scenario_row(scenario, scale, scale * seconds),
+                **common,
+                "load": round(os.getloadavg()[0], 2),
+            }
             rows.add(file, row)
             say(line(row))
         on_done()
 
 
-def scenario_row(scenario: Scenario, scale: float) -> dict[str, Any]:
-    started, seconds = time.perf_counter(), SECONDS * scale
+def scenario_row(scenario: Scenario, scale: float, seconds: float) -> dict[str, Any]:
+    """seconds: of a run without the profiler."""
+    started = time.perf_counter()
     scenario = truth.calibrated(scenario.scaled(scale), seconds)
     true = truth.measure(scenario, seconds)
     middle = time.perf_counter()
@@ -84,7 +89,7 @@ def scenario_row(scenario: Scenario, scale: float) -> dict[str, Any]:
     )  # without a GPU's events its waits are the host's
     return {
         "scenario": scenario.name, "group": scenario.group, "scale": scale,
-        "loader": scenario.loader, "workers": scenario.workers,
+        "run_s": seconds, "loader": scenario.loader, "workers": scenario.workers,
         "cpu": "played" if work.emulating() and scenario.loader != "native" else "burned",
         "truth": truth.facts(true), "profile": said(found), "watch": said(watch) if watch else None,
         "truth_s": round(middle - started, 2), "profile_s": round(end - middle, 2),

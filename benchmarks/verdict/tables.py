@@ -244,6 +244,7 @@ def _footnote(found: Sequence[Row]) -> str:
         "all times x "
         f"{' and '.join(f'{scale:g}' for scale in sorted({row['scale'] for row in found}))}"
         if "scale" in first else "",
+        f"runs of {first['run_s']:.2g} s" if "run_s" in first else "",
         f"commits {first['commit'][:12]} to {last['commit'][:12]}, {last['date']}",
     ]  # fmt: skip
     return "; ".join(part for part in parts if part) + "."
