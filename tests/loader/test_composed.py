@@ -151,6 +151,27 @@ def test_what_is_changed_counts_at_once(folder):
     assert all(map(torch.equal, *seen))
 
 
+class Named(Boxes):
+    """It calls its transform by the argument's name, or with an array."""
+
+    def __getitem__(self, index):
+        with Image.open(self.paths[index]) as image:
+            pixels = image.convert("RGB")
+        named = type(self.transform) is transforms.Compose
+        image = self.transform(img=pixels) if named else self.transform(np.array(pixels))
+        return image.view(-1), image.stride()
+
+
+@pytest.mark.parametrize("made", [transforms.Compose(END), v2.Compose(V2)])
+@pytest.mark.parametrize("workers", [0, pytest.param(2, marks=pytest.mark.long)])
+def test_images_by_name_and_arrays(folder, made, workers):
+    data = Named(folder, made)
+    seen = [kind(data, None, num_workers=workers) for kind in (fastload.DataLoader, DataLoader)]
+    for (ours, strides), (theirs, want) in zip(*seen, strict=True):
+        assert torch.equal(ours, theirs)
+        assert strides == want
+
+
 class Tensors(transforms.Compose):
     """A class of the user's own is left alone."""
 
