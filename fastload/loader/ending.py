@@ -15,6 +15,7 @@ from PIL.JpegImagePlugin import JpegImageFile
 from torch.utils.data import default_collate, get_worker_info
 
 from fastload import _native
+from fastload.attach.stages import timed_as, untimed
 from fastload.image.lazy import plain
 from fastload.lowering.chain import lower_parts
 from fastload.lowering.names import altered, classes, type_name
@@ -177,7 +178,8 @@ def divided(transform: object, room: Room) -> tuple[object, tuple[str, ...]]:
     if type(transform) not in classes("Compose") or altered(transform):
         return transform, ()
     chain: Any = transform
-    steps = list(chain.transforms)
+    members = list(chain.transforms)
+    steps: list[Any] = list(map(untimed, members))  # a profiler may time each
     first, last = _found(steps)
     made = _made(steps[first:last]) if first < last else None
     if made is None:
@@ -189,7 +191,8 @@ def divided(transform: object, room: Room) -> tuple[object, tuple[str, ...]]:
     room.endings.append(ending)
     copy = object.__new__(type(chain))
     copy.__dict__.update(vars(chain))
-    copy.__dict__["transforms"] = [*steps[:first], ending, *steps[last:]]
+    here = timed_as(members[first], ending)
+    copy.__dict__["transforms"] = [*members[:first], here, *members[last:]]
     return copy, tuple(type_name(step).rpartition(".")[2] for step in steps[first:last])
 
 

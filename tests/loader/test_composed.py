@@ -12,6 +12,7 @@ from torchvision.transforms import v2
 
 import fastload
 from fastload import _native
+from fastload.attach.stages import STAGES, split_transforms
 from fastload.image.lazy import SUPPORTED
 from fastload.loader import composing
 from tests.loader.ending_chains import (
@@ -94,6 +95,18 @@ def test_they_run_natively_in_workers(folder, start):
         assert torch.equal(image, other)
         assert stored.tolist() == [1] * len(image)
         assert not none.any()
+
+
+def test_steps_that_a_profiler_times_run_natively_all_the_same(folder):
+    data = Counted(folder, transforms.Compose([*HEAD, *END]))
+    want = batches(DataLoader(data, 4))
+    assert split_transforms(data)
+    STAGES.start()
+    seen = batches(fastload.DataLoader(data, 4))
+    assert {"RandomResizedCrop", "ToTensor"} <= STAGES.stop().keys()
+    for (image, stored), (other, _) in zip(seen, want, strict=True):
+        assert torch.equal(image, other)
+        assert stored.tolist() == [1] * len(image)
 
 
 class Views:
