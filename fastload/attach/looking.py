@@ -18,9 +18,11 @@ from types import BuiltinFunctionType, FunctionType
 from typing import Any, TypeAlias
 
 Facts: TypeAlias = dict[str, Any]  # as JSON has them
+Sides: TypeAlias = tuple[int, ...]  # of a tensor or an array
 # How far a batch is searched: levels, parts of each container, parts in all
 DEPTH, WIDTH, COUNT = 8, 16, 256
 UNKNOWN = 0
+CHANNELS = 3  # of a tensor [3, height, width], which is one picture and no batch
 # Attributes of loaders
 ASKED = ("num_workers", "batch_size", "prefetch_factor", "pin_memory", "persistent_workers")
 FUNCTIONS = (FunctionType, BuiltinFunctionType)  # a method's text has its object's in it
@@ -36,8 +38,8 @@ class Routed:
 
 
 def samples_in(batch: object) -> int:
-    """Samples in a batch: the length of its first tensor or array that has a side; UNKNOWN where
-    none is found.
+    """Samples in a batch: the length of its first tensor or array that has a side, or of the list
+    of pictures that this is one of; UNKNOWN where none is found.
     """
     try:
         return _searched(batch)
@@ -46,16 +48,31 @@ def samples_in(batch: object) -> int:
 
 
 def _searched(batch: object) -> int:
-    todo = [(batch, 0)]
+    shape, around = _first(batch)
+    if _is_picture(shape):  # what detection's collate functions leave in lists
+        for held in reversed(around):
+            if all(_is_picture(_first(part)[0]) for part in islice(_parts(held), WIDTH)):
+                return len(held)
+    return shape[0] if shape else UNKNOWN
+
+
+def _first(batch: object) -> tuple[Sides, list[Any]]:
+    """Sides of the first tensor or array that has any, and the lists and tuples around it."""
+    todo: list[tuple[object, list[Any]]] = [(batch, [])]
     for _ in range(COUNT):
         if not todo:
             break
-        thing, depth = todo.pop()
-        if (samples := _first_side(thing)) is not None:
-            return samples
-        if depth < DEPTH:
-            todo += [(part, depth + 1) for part in reversed([*islice(_parts(thing), WIDTH)])]
-    return UNKNOWN
+        thing, around = todo.pop()
+        if shape := _sides(thing):
+            return shape, [held for held in around if type(held) in (list, tuple)]
+        if len(around) < DEPTH:
+            inside = [*around, thing]
+            todo += [(part, inside) for part in reversed([*islice(_parts(thing), WIDTH)])]
+    return (), []
+
+
+def _is_picture(shape: Sides) -> bool:
+    return len(shape) == 3 and shape[0] == CHANNELS
 
 
 def tensors_in(batch: object) -> list[Any]:
@@ -87,21 +104,21 @@ def _parts(thing: Any) -> Iterable[object]:
     return ()
 
 
-def _first_side(thing: object) -> int | None:
-    """Of a tensor or an array of NumPy's; None of one without sides, and of anything else."""
+def _sides(thing: object) -> Sides:
+    """Of a tensor or an array of NumPy's; none of anything else."""
     kind, torch, numpy = type(thing), sys.modules.get("torch"), sys.modules.get("numpy")
     if torch is not None and issubclass(kind, torch.Tensor):
         if kind is not torch.Tensor and kind.__module__.split(".")[0] not in (
             "torch",
             "torchvision",
         ):
-            return None  # a class of a stranger's answers by its own code
+            return ()  # a class of a stranger's answers by its own code
         with torch._C.DisableTorchFunctionSubclass():
-            return int(torch.Tensor.size(thing, 0)) if torch.Tensor.dim(thing) else None
+            return tuple(map(int, torch.Tensor.size(thing)))
     if numpy is not None and issubclass(kind, numpy.ndarray):
-        shape = numpy.ndarray.shape.__get__(thing)
-        return int(shape[0]) if shape else None
-    return None
+        shape: Sides = numpy.ndarray.shape.__get__(thing)
+        return shape
+    return ()
 
 
 def held(thing: object, name: str) -> Any:

@@ -93,6 +93,16 @@ class Timed:
         return repr(self._inner)
 
 
+def untimed(step: object) -> object:
+    """The function or transform itself."""
+    return step._inner if type(step) is Timed else step
+
+
+def timed_as(step: object, other: Callable[..., object]) -> Callable[..., object]:
+    """What runs in the place of `step`, as its stage if it is one."""
+    return Timed(other, step._name) if type(step) is Timed else other
+
+
 Split = tuple[list[object], list[object]]  # members of a Compose, and what they were
 
 

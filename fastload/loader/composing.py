@@ -51,9 +51,9 @@ def composed(original: Call, active: Callable[[], bool]) -> Call:
     """What stands in for the class's call."""
 
     @functools.wraps(original)
-    def call(self: Any, *inputs: Any) -> Any:
-        if len(inputs) != 1 or not active():
-            return original(self, *inputs)
+    def call(self: Any, *inputs: Any, **named: Any) -> Any:
+        if named or len(inputs) != 1 or not active():
+            return original(self, *inputs, **named)
         try:
             copy = _known.divided(self)
         except Exception:  # noqa: BLE001  a program may have put anything into its objects

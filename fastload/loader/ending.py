@@ -15,6 +15,7 @@ from PIL.JpegImagePlugin import JpegImageFile
 from torch.utils.data import default_collate, get_worker_info
 
 from fastload import _native
+from fastload.attach.stages import timed_as, untimed
 from fastload.image.lazy import plain
 from fastload.lowering.chain import lower_parts
 from fastload.lowering.names import altered, classes, type_name
@@ -27,6 +28,7 @@ Facts = list[object]
 LEVELS = 256
 # One pixel of each level. It is square, so that strides tell the order of a tensor's dimensions.
 RAMP = np.arange(LEVELS, dtype=np.uint8).repeat(3).reshape(16, 16, 3)
+PICTURE = Image.fromarray(RAMP)
 
 
 class Made(NamedTuple):
@@ -96,7 +98,9 @@ class Ending:
         """room: None: each image has memory of its own."""
         self.steps, self.made, self.room = tuple(steps), made, room
         self._facts = facts(self.steps)
-        self.arrays = type(steps[0]) in (*classes("ToTensor"), *classes("ToImage"))
+        # An array's tensor may lie in memory in another way than that of Pillow's image
+        arrays = type(steps[0]) in (*classes("ToTensor"), *classes("ToImage"))
+        self.of_arrays = _made(list(steps), RAMP) if arrays else None
         self._planes = _native.StoreRecords(channels_last=False, table=made.table)
         self._pixels = _native.StoreRecords(channels_last=True, table=made.table)
 
@@ -116,10 +120,10 @@ class Ending:
                 image = step(image)
             return image
         height, width, _ = pixels.shape
-        out = self.room.image(self.made, height, width) if self.room else None
+        made = (self.of_arrays if type(image) is np.ndarray else None) or self.made
+        out = self.room.image(made, height, width) if self.room else None
         if out is None:
-            out = _memory((1, 3, height, width), self.made, alone=True)[0]
-            out = out.as_subclass(self.made.kind)
+            out = _memory((1, 3, height, width), made, alone=True)[0].as_subclass(made.kind)
         if out.is_contiguous():
             _native.store(pixels, self._planes, out.numpy(), "best")
         else:
@@ -131,7 +135,7 @@ class Ending:
         if isinstance(image, Image.Image):
             known = plain(image) in (Image.Image, JpegImageFile)
             return np.asarray(image) if known and image.mode == "RGB" and all(image.size) else None
-        if not self.arrays or type(image) is not np.ndarray or image.dtype != np.uint8:
+        if not self.of_arrays or type(image) is not np.ndarray or image.dtype != np.uint8:
             return None
         fits = image.ndim == 3 and image.shape[2] == 3 and image.size
         return np.ascontiguousarray(image) if fits else None
@@ -174,7 +178,8 @@ def divided(transform: object, room: Room) -> tuple[object, tuple[str, ...]]:
     if type(transform) not in classes("Compose") or altered(transform):
         return transform, ()
     chain: Any = transform
-    steps = list(chain.transforms)
+    members = list(chain.transforms)
+    steps: list[Any] = list(map(untimed, members))  # a profiler may time each
     first, last = _found(steps)
     made = _made(steps[first:last]) if first < last else None
     if made is None:
@@ -186,7 +191,8 @@ def divided(transform: object, room: Room) -> tuple[object, tuple[str, ...]]:
     room.endings.append(ending)
     copy = object.__new__(type(chain))
     copy.__dict__.update(vars(chain))
-    copy.__dict__["transforms"] = [*steps[:first], ending, *steps[last:]]
+    here = timed_as(members[first], ending)
+    copy.__dict__["transforms"] = [*members[:first], here, *members[last:]]
     return copy, tuple(type_name(step).rpartition(".")[2] for step in steps[first:last])
 
 
@@ -209,10 +215,9 @@ def _found(steps: list[object]) -> tuple[int, int]:
     return 0, 0
 
 
-def _made(steps: list[Any]) -> Made | None:
+def _made(steps: list[Any], image: Any = PICTURE) -> Made | None:
     """By what the steps themselves make of all levels; None where that is nothing native."""
     try:
-        image: Any = Image.fromarray(RAMP)
         for step in steps:
             image = step(image)
         stacked = default_collate([image, image])

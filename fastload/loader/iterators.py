@@ -8,7 +8,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from torch.utils.data import BatchSampler
@@ -23,7 +23,7 @@ from fastload.loader.native import seed
 from fastload.loader.reseeded import Reseeded
 from fastload.loader.works import keyed_epoch
 from fastload.order import epochs, loaders, samplers
-from fastload.order.seeding import Seeded, SeededIndices
+from fastload.order.seeding import Restoring, Seeded, SeededIndices
 from fastload.sources.seek_contents import Contents
 from fastload.state.following import Followed, Inline
 from fastload.state.keeping import Alone, Keeper, follows
@@ -35,6 +35,8 @@ from fastload.system.receiving import Receiver
 
 class _Watched(_BaseDataLoaderIter):
     """What `Single` and `Multi` add to PyTorch's iterators."""
+
+    _dataset_fetcher: Any  # of those without workers
 
     def __init__(self, loader: BaseLoader[object]) -> None:
         self._follow(loader)
@@ -52,6 +54,8 @@ class _Watched(_BaseDataLoaderIter):
             loader = _lazy(loader, self._indexes, self._receiver)
         self._meter = loader._meter
         super().__init__(loader)
+        if self._keys and not loader.num_workers:
+            self._dataset_fetcher = Restoring(self._dataset_fetcher)
         if type(self._collate_fn) is handing.Handed:  # what the workers have is not shown
             self._collate_fn = self._collate_fn.collate_fn
         torchs = next(kind for kind in type(self).__mro__ if kind.__module__.startswith("torch."))

@@ -7,9 +7,7 @@ generators are left alone.
 """
 
 import random
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -40,21 +38,16 @@ class SeededIndices(NamedTuple):
     epoch: int
 
     def fetch(self, dataset: Indexed) -> object:
-        """The samples from `dataset`, each after seeding.
-
-        In the main process the generators are as before, afterwards.
-        """
+        """The samples from `dataset`, each after seeding."""
         work = Work(self.samples, self.occurrences, self.seed, self.epoch, 0)
         words = (
             (rng.sample_uniforms(work, rng.SEEDS_OP, WORDS) * 2.0**32).astype(np.uint64).tolist()
         )
-        with _generators_restored():
-            if not isinstance(self.indices, list):
-                return _sample(dataset, self.indices, words[0])
-            return [
-                _sample(dataset, index, seeds)
-                for index, seeds in zip(self.indices, words, strict=True)
-            ]
+        if not isinstance(self.indices, list):
+            return _sample(dataset, self.indices, words[0])
+        return [
+            _sample(dataset, index, seeds) for index, seeds in zip(self.indices, words, strict=True)
+        ]
 
 
 def _sample(dataset: Indexed, index: object, words: list[int]) -> object:
@@ -64,19 +57,22 @@ def _sample(dataset: Indexed, index: object, words: list[int]) -> object:
     return dataset[index]
 
 
-@contextmanager
-def _generators_restored() -> Iterator[None]:
-    """In the main process, whose generators are the user's; a worker's need not be."""
-    if torch.utils.data.get_worker_info() is not None:
-        yield
-        return
-    states = random.getstate(), np.random.get_state(), torch.get_rng_state()  # noqa: NPY002
-    try:
-        yield
-    finally:
-        random.setstate(states[0])
-        np.random.set_state(states[1])  # noqa: NPY002
-        torch.set_rng_state(states[2])
+class Restoring:
+    """PyTorch's fetcher in the main process, whose generators are the program's: after each batch
+    they are as before.
+    """
+
+    def __init__(self, fetcher: Any) -> None:
+        self.fetcher = fetcher
+
+    def fetch(self, indices: object) -> object:
+        states = random.getstate(), np.random.get_state(), torch.get_rng_state()  # noqa: NPY002
+        try:
+            return self.fetcher.fetch(indices)  # what collate_fn draws follows from the seeds, too
+        finally:
+            random.setstate(states[0])
+            np.random.set_state(states[1])  # noqa: NPY002
+            torch.set_rng_state(states[2])
 
 
 class Around(torch.utils.data.Dataset[object]):

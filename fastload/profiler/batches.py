@@ -8,6 +8,7 @@ import numpy as np
 import torch
 import torch.utils.data
 
+from fastload.attach.looking import samples_in
 from fastload.errors import UsageError
 from fastload.measure import rate
 from fastload.spec import Longs
@@ -109,14 +110,17 @@ def depth(loader: object) -> int:
 
 
 def images_in(batch: object) -> int:
-    """Images in a batch: the length of its first tensor. Raises UsageError if there is none."""
+    """Images in a batch: the length of its first tensor, or of a list of such as are one picture.
+
+    Raises UsageError if there is none.
+    """
     tensor = _first_tensor(batch)
     if tensor is None or not tensor.ndim:
         raise UsageError(
             f"profile: a batch is {type(batch).__name__} without a tensor (want tensors, or lists "
             "or dicts of them)"
         )
-    return len(tensor)
+    return samples_in(batch) or len(tensor)
 
 
 def _first_tensor(batch: object) -> torch.Tensor | None:

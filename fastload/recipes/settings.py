@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 from fastload import transforms
 from fastload.progressive import ProgressiveResize, Ramp
 from fastload.transforms import Mix
-from fastload.transforms.mix import MixChoice
+from fastload.transforms.mix_choice import MixChoice
 
 
 class Between(NamedTuple):

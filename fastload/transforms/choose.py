@@ -10,6 +10,7 @@ import numpy as np
 
 from fastload.spec import Floats, Ints, Spec
 from fastload.transforms.base import Params, is_number, probability_problems
+from fastload.transforms.mix_choice import MixChoice
 from fastload.transforms.programs import MAX_ROWS, Program, where
 from fastload.transforms.sampling import order
 
@@ -104,7 +105,7 @@ class RandomChoice(_Group):
     """One of `transforms`, with probabilities in proportion to p (None: all alike).
 
     Args:
-        transforms: Ops of AUGMENT; kept as a tuple.
+        transforms: Ops of AUGMENT, or mixes of batches; kept as a tuple.
         p: One number per op, from 0 up; None: all alike.
 
     Example:
@@ -123,6 +124,15 @@ class RandomChoice(_Group):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "p", tuple(self.p) if isinstance(self.p, list) else self.p)
+
+    def __call__(self, image: Any, labels: Any = None) -> Any:
+        """Apply one op to an image; or one mix to a batch, as `Mix` does.
+
+        Raises PipelineError.
+        """
+        if labels is None:
+            return super().__call__(image)
+        return MixChoice(self.transforms, self.p)(image, labels)
 
     def problems(self, spec: Spec) -> list[str]:
         fits = self.p is None or (isinstance(self.p, tuple) and len(self.p) == len(self.transforms))

@@ -4,8 +4,10 @@ import functools
 import importlib
 import inspect
 import random
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import BuiltinMethodType, MethodType
 from typing import overload
 
 import numpy as np
@@ -202,15 +204,24 @@ def _parameter_problems(function: Callable[..., object], draws: int) -> list[str
 
 def _random_problems(function: Callable[..., object]) -> list[str]:
     """Generators that no seed of the loader reaches, as far as the function itself names them."""
-    code = getattr(function, "__code__", None)
-    names = getattr(code, "co_names", ())
-    around = getattr(function, "__globals__", {})
-    for name in names:
-        if (
-            around.get(name) is random
-            or around.get(name) is np.random
-            or (around.get(name) is np and "random" in names)
-        ):
-            unseeded = "uses a random generator that the loader's seed does not reach"
-            return [f"{unseeded}; use draws=N and the uniforms u"]
-    return []
+    names = getattr(getattr(function, "__code__", None), "co_names", ())
+    try:
+        found = inspect.getclosurevars(function)
+    except (TypeError, ValueError):  # no function of Python's, or a name that is not set yet
+        return []
+    values = (*found.nonlocals.values(), *found.globals.values())
+    if not any(_draws(value, names) for value in values):
+        return []
+    unseeded = "uses a random generator that the loader's seed does not reach"
+    return [f"{unseeded}; use draws=N and the uniforms u"]
+
+
+def _draws(value: object, names: tuple[str, ...]) -> bool:
+    """Whether it is a generator, or has one for a function that has these names."""
+    torch = sys.modules.get("torch")
+    if value is random or value is np.random or (value is np and "random" in names):
+        return True
+    if torch is not None and value is torch and any(name.startswith("rand") for name in names):
+        return True
+    of = value.__self__ if isinstance(value, (BuiltinMethodType, MethodType)) else value
+    return isinstance(of, (random.Random, np.random.Generator, np.random.RandomState))

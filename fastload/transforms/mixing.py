@@ -76,10 +76,8 @@ class Mix(ABC):
 
         from fastload.transforms.reference import mix
 
-        if images.ndim != 4 or labels.shape != images.shape[:1]:
-            got = f"{list(images.shape)} and {list(labels.shape)}"
-            want = "[N, C, H, W] and [N]; give a batch"
-            raise PipelineError([f"{self.name}: images and labels are {got}, want {want}"])
+        if problem := _batch_problem(images, labels):
+            raise PipelineError([f"{self.name}: {problem}"])
         ends = (int(labels.min()), int(labels.max())) if len(labels) else (0, 0)
         if problems := [*self.problems(), *class_problems(self, 0, *ends)]:
             raise PipelineError(f"{self.name}: {problem}" for problem in problems)
@@ -88,6 +86,22 @@ class Mix(ABC):
         records = self.records(u, count, int(height), int(width))
         soft = torch.from_numpy(soft_labels(labels.numpy(force=True), records, self.classes or 0))
         return mix.mix(images, records), soft.to(labels.device)
+
+
+def _batch_problem(images: object, labels: object) -> str:
+    """Why these are no images of a batch and their class numbers."""
+    import torch
+
+    both = [value for value in (images, labels) if isinstance(value, torch.Tensor)]
+    if len(both) < 2 or both[0].ndim != 4 or both[1].shape != both[0].shape[:1]:
+        got = " and ".join(
+            str(list(value.shape)) if isinstance(value, torch.Tensor) else type(value).__name__
+            for value in (images, labels)
+        )
+        return f"images and labels are {got}, want [N, C, H, W] and [N]; give a batch"
+    kind = str(both[1].dtype).removeprefix("torch.")
+    whole = not (kind == "bool" or both[1].is_floating_point() or both[1].is_complex())
+    return "" if whole else f"labels are {kind}, want class numbers; give whole numbers"
 
 
 def class_problems(mix: Mix, known: int, lowest: int, highest: int) -> list[str]:

@@ -8,6 +8,7 @@ import re
 import runpy
 import sys
 from pathlib import Path
+from random import randint
 
 import numba
 import numpy as np
@@ -89,9 +90,25 @@ def seedless(image):
     image[:] = np.random.randint(256)  # noqa: NPY002
 
 
+def by_name(image):
+    image[:] = randint(0, 255)
+
+
+def of_a_generator(image):
+    image[:] = GENERATOR.integers(256)
+
+
+def of_torch(image):
+    image[:] = int(torch.randint(256, ()))
+
+
 DRAWS, RESULT = (
     "want a whole number from 0 to 262144",
     "want nothing (it works in place) or uint8 [height, width, channels]",
+)
+GENERATOR = np.random.default_rng(1)
+UNSEEDED = (
+    "uses a random generator that the loader's seed does not reach; use draws=N and the uniforms u"
 )
 MISTAKES = [
     (custom(same, draws=1), "takes (image), want (image, u), since draws is 1"),
@@ -102,13 +119,7 @@ MISTAKES = [
     (custom(same_and_draws, draws=262145), f"draws is 262145, {DRAWS}"),
     (custom(inverted), f"returns array(int64, 3d, C), {RESULT}; end with .astype(np.uint8)"),
     (custom(one_row), f"returns array(uint8, 2d, C), {RESULT}; end with .astype(np.uint8)"),
-    (
-        custom(seedless),
-        (
-            "uses a random generator that the loader's seed does not reach; use draws=N and the "
-            "uniforms u"
-        ),
-    ),
+    *((custom(drawing), UNSEEDED) for drawing in (seedless, by_name, of_a_generator, of_torch)),
 ]
 
 

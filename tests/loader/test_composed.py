@@ -12,6 +12,7 @@ from torchvision.transforms import v2
 
 import fastload
 from fastload import _native
+from fastload.attach.stages import STAGES, split_transforms
 from fastload.image.lazy import SUPPORTED
 from fastload.loader import composing
 from tests.loader.ending_chains import (
@@ -96,6 +97,18 @@ def test_they_run_natively_in_workers(folder, start):
         assert not none.any()
 
 
+def test_steps_that_a_profiler_times_run_natively_all_the_same(folder):
+    data = Counted(folder, transforms.Compose([*HEAD, *END]))
+    want = batches(DataLoader(data, 4))
+    assert split_transforms(data)
+    STAGES.start()
+    seen = batches(fastload.DataLoader(data, 4))
+    assert {"RandomResizedCrop", "ToTensor"} <= STAGES.stop().keys()
+    for (image, stored), (other, _) in zip(seen, want, strict=True):
+        assert torch.equal(image, other)
+        assert stored.tolist() == [1] * len(image)
+
+
 class Views:
     """Chains that lie in another object; one is called by another."""
 
@@ -149,6 +162,27 @@ def test_what_is_changed_counts_at_once(folder):
         out.append(next(loader)[0])
         seen.append(out)
     assert all(map(torch.equal, *seen))
+
+
+class Named(Boxes):
+    """It calls its transform by the argument's name, or with an array."""
+
+    def __getitem__(self, index):
+        with Image.open(self.paths[index]) as image:
+            pixels = image.convert("RGB")
+        named = type(self.transform) is transforms.Compose
+        image = self.transform(img=pixels) if named else self.transform(np.array(pixels))
+        return image.view(-1), image.stride()
+
+
+@pytest.mark.parametrize("made", [transforms.Compose(END), v2.Compose(V2)])
+@pytest.mark.parametrize("workers", [0, pytest.param(2, marks=pytest.mark.long)])
+def test_images_by_name_and_arrays(folder, made, workers):
+    data = Named(folder, made)
+    seen = [kind(data, None, num_workers=workers) for kind in (fastload.DataLoader, DataLoader)]
+    for (ours, strides), (theirs, want) in zip(*seen, strict=True):
+        assert torch.equal(ours, theirs)
+        assert strides == want
 
 
 class Tensors(transforms.Compose):

@@ -100,6 +100,21 @@ def test_the_programs_generators_are_left_alone():
     ) == before
 
 
+def noisy(samples):
+    return torch.stack(samples) + torch.randint(1 << 30, (1, 1)) + random.randrange(1 << 30)
+
+
+@pytest.mark.parametrize("size", [4, None])
+def test_what_a_collate_function_draws_depends_on_no_worker_either(size):
+    collate_fn = noisy if size else lambda row: noisy([row])
+    torch.manual_seed(1)
+    want = rows(collate_fn=collate_fn, batch_size=size)
+    torch.manual_seed(2)
+    random.seed(2)
+    assert rows(collate_fn=collate_fn, batch_size=size) == want
+    assert rows(workers=1, collate_fn=collate_fn, batch_size=size) == want
+
+
 class Breaks(Draws):
     def __getitem__(self, index):
         random.random()

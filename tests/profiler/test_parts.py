@@ -63,6 +63,10 @@ def test_images_in_a_batch(value):
     assert images_in(value) == 3
 
 
+def test_pictures_in_a_list():
+    assert images_in(([torch.zeros(3, 8, 9)] * 5, ["target"] * 5)) == 5
+
+
 @pytest.mark.parametrize(
     ("value", "kind"), [("x", "str"), ([], "list"), ({"a": 1}, "dict"), (torch.tensor(1), "Tensor")]
 )

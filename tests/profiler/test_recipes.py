@@ -13,7 +13,7 @@ from fastload.plan.steps import infer_specs
 from fastload.recipes import rates
 from fastload.recipes.settings import ProgressiveResizing
 from fastload.transforms import pil
-from fastload.transforms.mix import MixChoice
+from fastload.transforms.mix_choice import MixChoice
 
 MILD = ProgressiveResizing("resize", 0.5, 0.4, 0.2, 4)
 HOT = ProgressiveResizing("resize", 0.6, 0.2, 0.2, 4)

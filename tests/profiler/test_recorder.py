@@ -48,11 +48,18 @@ def test_a_busy_gpu_is_not_idle_while_the_host_waits(tmp_path, monkeypatch):
     assert np.isnan(last["idle"])  # not known, and not 0
 
 
+PICTURE, OTHER = torch.zeros(3, 8, 9), torch.zeros(3, 20, 9)
+
+
 @pytest.mark.parametrize(
     ("batch", "images"),
     [(torch.zeros(3, 2), 3), ([torch.zeros(4, 1), 5], 4), ({"a": "x", "b": torch.zeros(2, 2)}, 2),
     ([1, 2, 3], 3), ("abc", 3), (7, 1),
-     (torch.tensor(1), 1), ([[[[[torch.zeros(9)]]]]], 9)],
+     (torch.tensor(1), 1), ([[[[[torch.zeros(9)]]]]], 9),
+     # Pictures of their own sizes with their targets, or samples as they are
+     (((PICTURE, OTHER), ({"boxes": torch.zeros(5, 4)}, {})), 2), ([(PICTURE, 1)] * 20, 20),
+     ({"label": torch.tensor(1), "images": [PICTURE] * 4}, 4), ([PICTURE, torch.zeros(3)], 3),
+     ([torch.zeros(5, 3, 8, 9), torch.zeros(5)], 5), ([(np.zeros((3, 8, 9)), 1)], 1)],
 )  # fmt: skip
 def test_images_in_a_batch(batch, images):
     assert images_in(batch) == images

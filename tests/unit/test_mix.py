@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastload import transforms as T
+from fastload.errors import PipelineError
 from fastload.plan.batch import mix_records
 from fastload.plan.plan import Plan
 from fastload.spec import Spec, Work
@@ -29,6 +30,8 @@ EVERY = {
     cutmix_minmax=(0.2, 0.9), mode="elem"),
     "choice": as_mix(T.RandomChoice([T.MixUp(), T.CutMix()])), "smoothing": T.LabelSmoothing(0.2),
 }  # fmt: skip
+
+SHAPE, WANTED = [6, 3, HEIGHT, WIDTH], "want [N, C, H, W] and [N]; give a batch"
 
 
 def soft(labels, mixed, classes=CLASSES):
@@ -202,6 +205,38 @@ def test_a_mix_is_called_with_a_batch():
     assert (found == images).any(dim=(1, 2, 3)).all()
     assert ((found == images) | (found == images.roll(1, 0))).all()
     assert soft_labels.shape == (6, CLASSES)
+
+
+def test_a_choice_of_mixes_is_called_with_a_batch():
+    images, labels = batch(6)
+    mixes = [T.MixUp(num_classes=CLASSES), T.CutMix(num_classes=CLASSES)]
+    for p in (None, [0.0, 1.0]):
+        seen = []
+        for choice in (T.RandomChoice(mixes, p), as_mix(T.RandomChoice(mixes, p))):
+            torch.manual_seed(3)
+            seen.append(choice(images, labels))
+        assert all(map(torch.equal, *seen))
+    with pytest.raises(PipelineError, match="RandomChoice: holds MixUp, want ops"):
+        T.RandomChoice(mixes)(images[0])
+    with pytest.raises(PipelineError, match="RandomChoice: holds RandomInvert, want"):
+        T.RandomChoice([T.RandomInvert()])(images, labels)
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        (torch.zeros(6), "labels are float32, want class numbers; give whole numbers"),
+        (torch.ones(6) > 0, "labels are bool, want class numbers; give whole numbers"),
+        (
+            [0] * 6,
+            f"images and labels are {SHAPE} and list, want [N, C, H, W] and [N]; give a batch",
+        ),
+    ],
+)
+def test_what_are_no_class_numbers_is_refused(labels, said):
+    with pytest.raises(PipelineError) as caught:
+        T.CutMix(num_classes=CLASSES)(batch(6)[0], labels)
+    assert str(caught.value) == f"CutMix: {said}"
 
 
 @pytest.mark.parametrize("name", EVERY)
