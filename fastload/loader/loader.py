@@ -19,7 +19,7 @@ from fastload.loader import arguments, explaining, iterators, lazy_images, nativ
 from fastload.loader.base import BaseLoader, T_co
 from fastload.loader.options import LoaderOptions
 from fastload.loader.works import works
-from fastload.order import epochs, shuffling
+from fastload.order import epochs, samplers, shuffling
 from fastload.plan.plan import Plan
 from fastload.spec import Json
 from fastload.state import resume as state
@@ -154,17 +154,17 @@ class DataLoader(BaseLoader[T_co]):
         room.check("a loader")
         arguments.check_dataset(dataset)
         options = LoaderOptions(
-            backend=backend, device=devices.parsed(device), seed=seed, seek_index=seek_index,
-            decode_scale=decode_scale, size_schedule=progressive.schedule(size_schedule),
-            mix=as_mix(mix), decode=decode, augment=augment, seed_samples=seed_samples,
-            lazy_images=lazy_images,
+            backend=backend, device=devices.parsed(device), seed=samplers.plain(seed),
+            seek_index=seek_index, decode_scale=decode_scale,
+            size_schedule=progressive.schedule(size_schedule), mix=as_mix(mix), decode=decode,
+            augment=augment, seed_samples=seed_samples, lazy_images=lazy_images,
             on_error=on_error, max_bad=max_bad, snapshot_every_n_steps=snapshot_every_n_steps,
             bad_samples=None if bad_samples is None else os.fspath(bad_samples),
         )  # fmt: skip
         options.check(dataset)
         streams = isinstance(dataset, torch.utils.data.IterableDataset)
         if sampler is None and batch_sampler is None and not streams:
-            sampler = shuffling.sampler_of(dataset, seed, generator, shuffle=bool(shuffle))
+            sampler = shuffling.sampler_of(dataset, options.seed, generator, shuffle=bool(shuffle))
             shuffle = None if sampler else shuffle
         super().__init__(
             dataset, batch_size, shuffle, sampler, batch_sampler,

@@ -115,10 +115,10 @@ class DistributedSampler(torch.utils.data.Sampler[int]):
         self.shuffle = shuffle
         self.seed = plain(seed)
         self.drop_last = drop_last
-        self.repeats = repeats
+        self.repeats = plain(repeats)
         self.eval_exact = eval_exact
         self.weights = None if weights is None else np.asarray(weights, np.float64)
-        self.num_samples, self.epoch = num_samples, -1
+        self.num_samples, self.epoch = plain(num_samples), -1
         self._blocks = blocks.of_data(dataset, window) if shuffle else None
         self.window = self._blocks.window if self._blocks else 0
         self._mixture = mixture.of_data(dataset)
@@ -233,7 +233,10 @@ class DistributedSampler(torch.utils.data.Sampler[int]):
         checks = (
             (self.length >= 0, f"dataset has {self.length} samples, want 0 or more"),
             *((False, text) for text in place_problems(self.seed, self.num_replicas, self.rank)),
-            (self.repeats >= 1, f"repeats is {self.repeats}, want 1 or more"),
+            (
+                isinstance(self.repeats, int) and self.repeats >= 1,
+                f"repeats is {self.repeats!r}, want 1 or more",
+            ),
             (
                 self.repeats == 1 or self.weights is None,
                 "repeats and weights are both given, want one of them",
@@ -273,8 +276,9 @@ class DistributedSampler(torch.utils.data.Sampler[int]):
             or not self.weights.any()
         ):
             return ["weights are not all finite and 0 or more with a sum above 0; mend them"]
-        if self.num_samples is not None and self.num_samples < 0:
-            return [f"num_samples is {self.num_samples}, want 0 or more"]
+        wanted = self.num_samples
+        if wanted is not None and not (isinstance(wanted, int) and wanted >= 0):
+            return [f"num_samples is {wanted!r}, want 0 or more"]
         return []
 
 

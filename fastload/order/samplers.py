@@ -2,7 +2,7 @@
 
 import operator
 from collections.abc import Callable, Iterator, Sized
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 import torch
@@ -140,9 +140,9 @@ class ShuffleSampler(torch.utils.data.Sampler[int]):
         return problems + place_problems(self.seed, self.num_replicas, self.rank)
 
 
-def plain(value: int) -> int:
+def plain(value: Any) -> Any:
     """A whole number of any kind, such as NumPy's, as Python's own; what is none as it is, for
-    `place_problems` to say so.
+    who checks it to say so.
     """
     try:
         return operator.index(value)
