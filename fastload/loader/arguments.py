@@ -13,13 +13,14 @@ import torch
 import torch.utils.data
 from torch.utils.data import BatchSampler
 from torch.utils.data import DataLoader as Torchs  # programs may put fastload's in its place
+from torch.utils.data.distributed import DistributedSampler as TorchsSampler
 
 from fastload.attach.looking import shown
 from fastload.errors import UsageError
 from fastload.loader.base import BaseLoader
 from fastload.loader.options import LoaderOptions
 from fastload.lowering import loaders, reach
-from fastload.order import epochs
+from fastload.order import epochs, mixture
 from fastload.order.distributed import DistributedSampler
 from fastload.plan.pipeline import Pipeline
 from fastload.spec import Json
@@ -71,6 +72,17 @@ def check_exact(loader: BaseLoader[object]) -> None:
         "(want a fastload.DistributedSampler itself, in DataLoader's own batches); give sampler= "
         "and batch_size="
     )
+
+
+def check_mix(loader: BaseLoader[object]) -> None:
+    """Raise UsageError for a mix with PyTorch's DistributedSampler, which knows no weights:
+    frameworks put it in by themselves.
+    """
+    if type(epochs.sampler_of(loader)) is TorchsSampler and mixture.of_data(loader.dataset):
+        raise UsageError(
+            "DataLoader: dataset is a mix, whose weights torch's DistributedSampler does not know; "
+            "give sampler=fastload.DistributedSampler(dataset)"
+        )
 
 
 def of_version(*, in_order: bool, pin_memory_device: str) -> Json:
