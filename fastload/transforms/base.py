@@ -204,12 +204,13 @@ def filter_name(interpolation: object) -> str:
     return str(getattr(interpolation, "value", interpolation)).lower()
 
 
+def choice_problems(name: str, value: object, known: Iterable[str]) -> list[str]:
+    known = tuple(known)
+    return [] if value in known else [f"{name} is {value!r}, want one of {', '.join(known)}"]
+
+
 def filter_problems(interpolation: str, known: Iterable[str] = WARPING) -> list[str]:
-    return (
-        []
-        if interpolation in known
-        else [f"interpolation is {interpolation!r}, want one of {', '.join(known)}"]
-    )
+    return choice_problems("interpolation", interpolation, known)
 
 
 def fill_colour(fill: Fill, channels: int) -> tuple[int, ...]:
