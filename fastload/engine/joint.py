@@ -28,10 +28,6 @@ from fastload.system.openmp import one_thread
 from fastload.system.threads import Threads
 
 Made = list[Sample]
-FORKED = (
-    "loader: an iterator with workers was opened in another process; call iter() of the loader in "
-    "this one"
-)
 
 
 class JointEngine(Engine):
@@ -122,7 +118,7 @@ class Batches:
 
     def __next__(self) -> Batch:
         if self.engine.forked and self.engine.threads is not None:
-            raise BackendError(FORKED)
+            raise BackendError(waits.FORKED)
         self._order()
         if not self.flights:
             raise StopIteration
@@ -172,7 +168,7 @@ class Batches:
             return (
                 self._results(first.pop())
                 if first and work is flight.work
-                else (self.engine.all(work))
+                else self.engine.all(work)
             )
 
         batch, work = made(run, trouble, count, 0)

@@ -14,12 +14,11 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 from fastload import progressive, rng
 from fastload.backends.base import WorkOrError
 from fastload.engine.stacks import Stacks
-from fastload.errors import FastloadError
 from fastload.loader import arguments, explaining, iterators, lazy_images, native, routing, sizes
 from fastload.loader.base import BaseLoader, T_co
 from fastload.loader.options import LoaderOptions
 from fastload.loader.works import works
-from fastload.order import epochs, samplers, shuffling
+from fastload.order import epochs, ranks, shuffling
 from fastload.plan.plan import Plan
 from fastload.spec import Json
 from fastload.state import resume as state
@@ -154,7 +153,7 @@ class DataLoader(BaseLoader[T_co]):
         room.check("a loader")
         arguments.check_dataset(dataset)
         options = LoaderOptions(
-            backend=backend, device=devices.parsed(device), seed=samplers.plain(seed),
+            backend=backend, device=devices.parsed(device), seed=ranks.plain(seed),
             seek_index=seek_index, decode_scale=decode_scale,
             size_schedule=progressive.schedule(size_schedule), mix=as_mix(mix), decode=decode,
             augment=augment, seed_samples=seed_samples, lazy_images=lazy_images,
@@ -294,6 +293,3 @@ class DataLoader(BaseLoader[T_co]):
         self._engine, self._sizes, self._steps = None, set(), sizes.count_steps(self)
         if before.backend is not None or self._route.backend is not None:
             self._iterator = None  # PyTorch's persistent workers stay, as they do in PyTorch
-
-
-__all__ = ["DataLoader", "FastloadError"]
