@@ -72,7 +72,10 @@ class Threaded:
         Raises BackendError in a child of fork.
         """
         if self.engine.forked:  # where nobody makes any
-            raise BackendError(waits.FORKED)
+            raise BackendError(
+                "loader: an iterator with workers was opened in another process; call iter() of "
+                "the loader in this one"
+            )
         while not self.finished.empty():
             self._take()
         self.seen = count = sum([type(item) is not Started or item.done for item in self.next])

@@ -28,6 +28,10 @@ from fastload.system.openmp import one_thread
 from fastload.system.threads import Threads
 
 Made = list[Sample]
+FORKED = (
+    "loader: an iterator with workers was opened in another process; call iter() of the loader in "
+    "this one"
+)
 
 
 class JointEngine(Engine):
@@ -118,7 +122,7 @@ class Batches:
 
     def __next__(self) -> Batch:
         if self.engine.forked and self.engine.threads is not None:
-            raise BackendError(waits.FORKED)
+            raise BackendError(FORKED)
         self._order()
         if not self.flights:
             raise StopIteration

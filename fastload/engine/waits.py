@@ -8,10 +8,6 @@ from collections.abc import Mapping
 from fastload.errors import FastloadError
 
 FRAMES = 3  # of a Python thread, the innermost
-FORKED = (
-    "loader: an iterator with workers was opened in another process; call iter() of the loader in "
-    "this one"
-)
 
 
 class StalledError(FastloadError, RuntimeError):

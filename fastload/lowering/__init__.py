@@ -114,19 +114,23 @@ def open(
         raise PipelineError(["masks: come in place of labels, as target does; leave one out"])
     if store is not None:
         raise PipelineError(["masks: are read from local folders only; copy the data set"])
-    if problems := _mask_problems(os.fspath(path), views, mask_dtype, mask_fill):
-        raise PipelineError(problems)
+    _check_masks(os.fspath(path), views, mask_dtype, mask_fill)
     source, paths = pairs(os.fspath(path), masks, mask_dtype, mask_fill)
     return Dataset(Pipeline(source, ops, masks=paths))
 
 
 def _check_used(masks: object, dtype: str, fill: object, **of_labels: object) -> None:
     """Raise UsageError for arguments that are of data with masks, or of data without."""
-    if masks is not None:
-        _refuse("with masks", "open without masks", **of_labels)
-    else:
-        own = None if dtype == "uint8" else dtype
-        _refuse("without masks", "give masks=", mask_dtype=own, mask_fill=fill)
+    own = None if dtype == "uint8" else dtype
+    if masks is not None and (wrong := _given(**of_labels)):
+        raise UsageError(f"open: {wrong} given with masks; leave it out, or open without masks")
+    if masks is None and (wrong := _given(mask_dtype=own, mask_fill=fill)):
+        raise UsageError(f"open: {wrong} given without masks; leave it out, or give masks=")
+
+
+def _given(**values: object) -> str:
+    """The names of those that are given, in one text."""
+    return " and ".join(name for name, value in values.items() if value is not None)
 
 
 def _store(
@@ -139,14 +143,14 @@ def _store(
 ) -> "Settings | None":
     """How the store is to be read; None: `path` is a local one, without a cache."""
     if cache is None and not is_url(path):
-        _refuse(
-            "for a local path",
-            "give cache=",
+        wrong = _given(
             cache_bytes=cache_bytes,
             max_bandwidth=max_bandwidth,
             deadline=deadline,
             storage_options=options,
         )
+        if wrong:
+            raise UsageError(f"open: {wrong} given for a local path; leave it out, or give cache=")
         return None
     from fastload.remote import access  # local data sets need none of it
 
@@ -161,18 +165,17 @@ def _store(
     )
 
 
-def _refuse(where: str, way: str, **given: object) -> None:
-    """Raise UsageError for arguments that would not be used; None: it is not given.
-
-    way: what would make use of them.
-    """
-    if wrong := [name for name, value in given.items() if value is not None]:
-        raise UsageError(f"open: {' and '.join(wrong)} given {where}; leave it out, or {way}")
-
-
-def _mask_problems(path: str, views: tuple[Ops, ...], dtype: str, fill: object) -> list[str]:
+def _check_masks(path: str, views: tuple[Ops, ...], dtype: str, fill: object) -> None:
+    """Raises PipelineError."""
     if (one := source_at(path)) and one.name == WEBDATASET:
-        return [f"masks: are read from folders of images (got tars: {path}); unpack the tars first"]
+        raise PipelineError(
+            [f"masks: are read from folders of images (got tars: {path}); unpack the tars first"]
+        )
+    if problems := _mask_problems(views, dtype, fill):
+        raise PipelineError(problems)
+
+
+def _mask_problems(views: tuple[Ops, ...], dtype: str, fill: object) -> list[str]:
     problems = [
         "masks: Views makes several pictures of an image, want one; leave out masks or Views"
     ] * bool(views)

@@ -268,9 +268,9 @@ class DistributedSampler(torch.utils.data.Sampler[int]):
             or not self.weights.any()
         ):
             return ["weights are not all finite and 0 or more with a sum above 0; mend them"]
-        wanted = self.num_samples
-        if wanted is not None and not (isinstance(wanted, int) and wanted >= 0):
-            return [f"num_samples is {wanted!r}, want 0 or more"]
+        count = self.num_samples
+        if count is not None and not (isinstance(count, int) and count >= 0):
+            return [f"num_samples is {self.num_samples!r}, want 0 or more"]
         return []
 
 

@@ -204,13 +204,20 @@ def filter_name(interpolation: object) -> str:
     return str(getattr(interpolation, "value", interpolation)).lower()
 
 
-def choice_problems(name: str, value: object, known: Iterable[str]) -> list[str]:
-    known = tuple(known)
-    return [] if value in known else [f"{name} is {value!r}, want one of {', '.join(known)}"]
-
-
 def filter_problems(interpolation: str, known: Iterable[str] = WARPING) -> list[str]:
-    return choice_problems("interpolation", interpolation, known)
+    return (
+        []
+        if interpolation in known
+        else [f"interpolation is {interpolation!r}, want one of {', '.join(known)}"]
+    )
+
+
+def definition_problems(definition: str, *known: str) -> list[str]:
+    return (
+        []
+        if definition in known
+        else [f"definition is {definition!r}, want one of {', '.join(known)}"]
+    )
 
 
 def fill_colour(fill: Fill, channels: int) -> tuple[int, ...]:

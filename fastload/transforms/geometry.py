@@ -14,7 +14,7 @@ from fastload.spec import Floats, Ints, Spec
 from fastload.transforms.base import (
     FILTERS,
     Params,
-    choice_problems,
+    definition_problems,
     everywhere,
     filter_name,
     filter_problems,
@@ -72,7 +72,7 @@ class RandomResizedCrop(Region):
         problems = size_problems(self.size) + filter_problems(
             self.interpolation, (*FILTERS, "random")
         )
-        problems += choice_problems("definition", self.definition, ("torchvision", "timm"))
+        problems += definition_problems(self.definition, "torchvision", "timm")
         for name, pair_, low, high in (
             ("scale", self.scale, 0, 1),
             ("ratio", self.ratio, 0, float("inf")),
