@@ -40,7 +40,7 @@ class EmulatedStep:
     resident = 1  # batches to keep for the step alone; nothing looks at them
 
     def __init__(self, rate: float) -> None:
-        if not isinstance(rate, Real) or not 0 < rate < math.inf:
+        if not _is_rate(rate):
             raise UsageError(f"EmulatedStep: rate is {rate!r}, want images/s, a number above 0")
         self.rate = rate  # images/s
         self._free_at = 0.0  # s, time.perf_counter's clock: when the GPU has nothing left to do
@@ -62,6 +62,10 @@ class EmulatedStep:
     def settle(self) -> float:
         """When the GPU will have done everything: exact, however late the host wakes up."""
         return self._free_at
+
+
+def _is_rate(value: object) -> bool:
+    return isinstance(value, Real) and 0 < float(value) < math.inf
 
 
 def _sleep_until(moment: float) -> None:

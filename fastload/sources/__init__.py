@@ -118,7 +118,7 @@ def _open_remote(
     of_shards = format in (None, formats.SHARDS) and not pattern
     if of_shards and (found := remote.load(url, settings, version)):
         if fields is not None:
-            raise _no_fields(url.shown, formats.SHARDS)
+            raise _no_fields(found.where, formats.SHARDS)
         return shards.with_fields(found, target)
     place = staging.place(url, settings, format)
     path = place if isinstance(place, str) else place.path
