@@ -235,7 +235,7 @@ REFUSED = {
     Number: "it returns a sample's number (want images, and one label of each sample)",
     Constant: "it returns 0 (want images, and one label of each sample)",
     Odd: CALCULATES,
-    AsItIs: "it calls `self.transform(Image.open(self.paths[index]))`",
+    AsItIs: 'it transforms an image without convert("RGB")',
     Pairs: "it opens several images, or one twice",
     Another: "it has `try:`",  # in random.randrange
     Counted: "it sets `self.count`",
