@@ -64,7 +64,8 @@ def _record(where: str, number: int, item: Any) -> Record:
             f"{where}, sample {number}: is a {type(item).__name__}, want (key, encoded image, "
             "label)"
         )
-    return Record(*item, ())
+    key, data, label = item
+    return Record(key, data, label, ())
 
 
 def _checked(where: str, number: int, item: Record, classes: int) -> Record:
