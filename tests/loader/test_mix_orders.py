@@ -17,14 +17,21 @@ def mixed(folder):
     return fastload.mix(parts, length=40)
 
 
-def test_torchs_distributed_sampler_is_refused(mixed):
-    """Trainers of other libraries put it in by themselves."""
-    with pytest.raises(UsageError) as caught:
-        fastload.DataLoader(mixed, 4, sampler=DistributedSampler(mixed, 2, 0))
-    assert str(caught.value) == (
-        "DataLoader: dataset is a mix, whose weights torch's DistributedSampler does not know; "
-        "give sampler=fastload.DistributedSampler(dataset)"
-    )
+def test_a_sampler_without_the_weights_is_refused(folder, mixed):
+    other = fastload.mix([(fastload.open(folder, OPS), 1), (fastload.open(folder, OPS), 1)])
+    for name, sampler in (
+        # Trainers of other libraries put it in by themselves
+        ("torch's DistributedSampler", DistributedSampler(mixed, 2, 0)),
+        ("fastload's DistributedSampler", fastload.DistributedSampler(len(mixed), 1, 0)),
+        ("fastload's DistributedSampler", fastload.DistributedSampler(other, 1, 0)),
+        ("fastload's ShuffleSampler", fastload.ShuffleSampler(len(mixed))),
+    ):
+        with pytest.raises(UsageError) as caught:
+            fastload.DataLoader(mixed, 4, sampler=sampler)
+        assert str(caught.value) == (
+            f"DataLoader: dataset is a mix, and this {name} does not know its weights; give "
+            "sampler=fastload.DistributedSampler(dataset)"
+        )
 
 
 def test_explain_says_no_shares_that_a_sampler_does_not_keep(mixed):
