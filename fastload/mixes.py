@@ -95,6 +95,10 @@ def mix(
         problems += each_problems("transform", names, paths, transform)
     of_each = target if isinstance(target, Mapping) and not _of_all(target, paths) else None
     problems += [] if of_each is None else each_problems("target", paths, paths, of_each)
+    if target is not None and of_each is None and not paths:
+        problems.append(
+            "target is given, and all parts are open data sets, which have theirs; leave it out"
+        )
     if problems:
         raise UsageError("\n".join(f"mix: {problem}" for problem in problems))
     pipelines = _pipelines(names, [part for part, _ in pairs], transform, target, of_each)

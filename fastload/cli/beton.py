@@ -35,6 +35,17 @@ def refuse(**options: bool) -> None:
         )
 
 
+def _of_shards(arguments: Json) -> dict[str, bool]:
+    """Options that only shards have, and whether they are given."""
+    return {
+        "--shard-size": arguments["shard_size"] != "256M",
+        "--layer": arguments["layer"] != "seek",
+        "--no-seek": arguments["no_seek"],
+        "--scratch": arguments["scratch"] is not None,
+        "--on": arguments["on"] is not None,
+    }
+
+
 def convert(source: str, target: str, choice: "Choice", arguments: Json) -> None:
     """Write `target`. arguments: the command's, by name."""
     # Here, so that `fastload --help` loads no torch
@@ -42,9 +53,7 @@ def convert(source: str, target: str, choice: "Choice", arguments: Json) -> None
     from fastload.conversion.editing import Edits
     from fastload.conversion.interrupts import absorbed
 
-    changed = arguments["shard_size"] != "256M"
-    given = {name: arguments[name] is not None for name in ("scratch", "on")}
-    refuse(**{"--shard-size": changed}, **{f"--{name}": there for name, there in given.items()})
+    refuse(**_of_shards(arguments))
     edits = Edits(
         **{
             name: arguments[name]

@@ -105,10 +105,24 @@ class Options:
                 f"split: {self.split!r} is no name of files; write it with letters, digits and _.- "
                 "only"
             )
+        seek_writer.check_step(self.seek_step)
+        self._check_format()
+        self._check_deadline()
+
+    def _check_format(self) -> None:
+        """What only one format has."""
         if self.mode not in ("keep", "raw"):
             raise UsageError(f"mode: got {self.mode!r}, want 'keep' or 'raw'; choose one")
-        seek_writer.check_step(self.seek_step)
-        self._check_deadline()
+        if self.mode == "raw" and self.to != "beton":
+            raise UsageError(
+                f"mode: raw pixels are for beton (got {self.to}); convert to NAME.beton, or leave "
+                "it out"
+            )
+        if self.seek_step == seek_writer.COEFFICIENTS and self.to != "shards":
+            raise UsageError(
+                f"layer: coefficients are for shards (got {self.to}); convert to shards, or leave "
+                "it out"
+            )
 
     def _check_deadline(self) -> None:
         if self.deadline is not None and self.deadline <= 0:

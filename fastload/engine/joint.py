@@ -172,7 +172,7 @@ class Batches:
             return (
                 self._results(first.pop())
                 if first and work is flight.work
-                else (self.engine.all(work))
+                else self.engine.all(work)
             )
 
         batch, work = made(run, trouble, count, 0)

@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Callable
 
 from fastload.attach import taken
-from fastload.engine.ending import JOIN
 from fastload.engine.flight import LaunchedOrError, ReadyOrError, StartedOrError, StartedQueue
 from fastload.engine.pace import Pace
 from fastload.system import room
@@ -54,10 +53,6 @@ class Sender:
         self.stopped.set()
         self.ahead.release()
         self.started.put(None)
-
-    def join(self) -> None:
-        if self.thread is not threading.current_thread():  # the collector may run in it
-            self.thread.join(JOIN)
 
 
 def _run(

@@ -1,5 +1,7 @@
 """`decode`: an encoded image to an array, in one call."""
 
+import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -62,15 +64,25 @@ def decode(
             f"{WHERE}: interpolation (got {interpolation!r}, want one of "
             f"{', '.join(FILTERS.values())})"
         )
-    if size is not None and (len(size) != 2 or min(size) < 1):
+    shape = None if size is None else _numbers(operator.index, size, 2)
+    if size is not None and (shape is None or min(shape) < 1):
         raise UsageError(f"{WHERE}: size (got {size!r}, want height and width, 1 px or more)")
     try:
-        return _decoded(data, region, size, interpolation, out)
+        return _decoded(data, region, shape, interpolation, out)
     except UsageError:
         raise
     except pil.DECODE_ERRORS as error:
         text = f"{WHERE}: cannot be decoded ({pil.reason(error)}); mend or remove the file"
         raise sample_error(text, -1, "", error) from error
+
+
+def _numbers(number: Callable[[Any], int], values: Any, count: int) -> Any:
+    """So many whole numbers, by `number`; None: they are none."""
+    try:
+        found = tuple(number(value) for value in values)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return found if len(found) == count else None
 
 
 def _decoded(data: Any, region: Box | None, size: Size | None, interpolation: str, out: Any) -> Any:
@@ -108,19 +120,19 @@ def _by_pillow(image: Image.Image, box: Box, target: Size, interpolation: str, o
 def _region(region: Box | None, size: Size) -> Box:
     if region is None:
         return whole(size)
-    if len(region) != 4 or not is_inside(region, size):
+    box: Box | None = _numbers(round, region, 4)  # as Pillow rounds
+    if box is None or not is_inside(box, size):
         raise UsageError(
-            f"{WHERE}: region (got {tuple(region)!r}, want left, top, right and bottom inside "
+            f"{WHERE}: region (got {region!r}, want left, top, right and bottom inside "
             f"{size[0]}x{size[1]} px, width x height)"
         )
-    left, top, right, bottom = (int(value) for value in region)
-    return left, top, right, bottom
+    return box
 
 
 def _target(box: Box, size: Size | None, out: Any) -> Size:
     """Width and height of what comes out, once `out` is known to fit."""
     left, top, right, bottom = box
-    height, width = (bottom - top, right - left) if size is None else map(int, size)
+    height, width = (bottom - top, right - left) if size is None else size
     if out is not None:
         array = np.asarray(out)
         if array.shape != (height, width, 3) or array.dtype != np.uint8:

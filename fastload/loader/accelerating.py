@@ -1,10 +1,15 @@
 """`accelerate`: a DataLoader in place of a loader that a program has already."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from fastload.loader import arguments
 from fastload.loader.loader import DataLoader
 from fastload.lowering import loaders
+
+# Of an argument, those that it takes the place of; and those that are void without workers
+INSTEAD = {"shuffle": ("sampler",), "batch_sampler": ("batch_size", "sampler", "drop_last")}
+OF_WORKERS = {"prefetch_factor", "multiprocessing_context", "persistent_workers", "timeout"}
 
 
 def accelerate(loader: Any, **options: Any) -> Any:
@@ -15,7 +20,7 @@ def accelerate(loader: Any, **options: Any) -> Any:
     Args:
         loader: A `torch.utils.data.DataLoader`, timm's PrefetchLoader, or what Accelerator.prepare
             made.
-        **options: DataLoader's own keywords; they win over the loader's.
+        **options: Arguments of DataLoader; they win over the loader's.
 
     Returns:
         A DataLoader. Of timm's PrefetchLoader: the same with such a DataLoader inside; what
@@ -38,4 +43,13 @@ def accelerate(loader: Any, **options: Any) -> Any:
     """
     if (inner := loaders.inside(loader)) is not None:
         return loaders.around(loader, accelerate(inner, **options))
-    return DataLoader(**{**arguments.of(loader), **options})
+    found = arguments.of(loader)
+    for name in _replaced(options):
+        found.pop(name, None)
+    return DataLoader(**{**found, **options})
+
+
+def _replaced(options: Mapping[str, Any]) -> set[str]:
+    """The loader's arguments that mean nothing beside these options, or contradict them."""
+    out = {name for one, names in INSTEAD.items() if one in options for name in names}
+    return out if options.get("num_workers", 1) else out | OF_WORKERS

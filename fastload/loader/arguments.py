@@ -13,14 +13,16 @@ import torch
 import torch.utils.data
 from torch.utils.data import BatchSampler
 from torch.utils.data import DataLoader as Torchs  # programs may put fastload's in its place
+from torch.utils.data.distributed import DistributedSampler as TorchsSampler
 
-from fastload.attach.looking import shown
+from fastload.attach.looking import asked, shown
 from fastload.errors import UsageError
 from fastload.loader.base import BaseLoader
 from fastload.loader.options import LoaderOptions
 from fastload.lowering import loaders, reach
-from fastload.order import epochs
+from fastload.order import epochs, mixture
 from fastload.order.distributed import DistributedSampler
+from fastload.order.samplers import ShuffleSampler
 from fastload.plan.pipeline import Pipeline
 from fastload.spec import Json
 from fastload.system import machine
@@ -71,6 +73,21 @@ def check_exact(loader: BaseLoader[object]) -> None:
         "(want a fastload.DistributedSampler itself, in DataLoader's own batches); give sampler= "
         "and batch_size="
     )
+
+
+def check_mix(loader: BaseLoader[object]) -> None:
+    """Raise UsageError for a mix with a sampler that was made without its weights, as frameworks
+    put in PyTorch's DistributedSampler by themselves.
+    """
+    sampler, mixed = epochs.sampler_of(loader), mixture.of_data(loader.dataset)
+    if mixed is None or type(sampler) not in (TorchsSampler, ShuffleSampler, DistributedSampler):
+        return
+    if asked(sampler, "mixture", int) != mixture.fingerprint(mixed.recipe):
+        name = f"{type(sampler).__module__.partition('.')[0]}'s {type(sampler).__name__}"
+        raise UsageError(
+            f"DataLoader: dataset is a mix, and this {name} does not know its weights; give "
+            "sampler=fastload.DistributedSampler(dataset)"
+        )
 
 
 def of_version(*, in_order: bool, pin_memory_device: str) -> Json:

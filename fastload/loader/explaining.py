@@ -111,7 +111,10 @@ def _now(loader: BaseLoader[object]) -> list[str]:
         indexes = loader._engine.indexes() if loader._engine else None
         out.append(f"  {seek_said.describe(loader._own.seek_index, route.plan.source, indexes)}")
     if route.plan and isinstance(mixed := route.plan.source, Mixed):
-        out.append(f"  parts   {mixture.describe(mixed.recipe)}")
+        sampler = epochs.sampler_of(loader)
+        weighed = asked(sampler, "mixture", int) is not None
+        other = f"in the order of {type(sampler).__name__}, which knows no weights"
+        out.append(f"  parts   {mixture.describe(mixed.recipe) if weighed else other}")
     if route.plan and (far := remote(route.plan.source)) is not None:
         window = asked(epochs.sampler_of(loader), "window", int) or 0
         out.append(f"  store   {far.access.describe(window)}")

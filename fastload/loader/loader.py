@@ -14,12 +14,11 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 from fastload import progressive, rng
 from fastload.backends.base import WorkOrError
 from fastload.engine.stacks import Stacks
-from fastload.errors import FastloadError
 from fastload.loader import arguments, explaining, iterators, lazy_images, native, routing, sizes
 from fastload.loader.base import BaseLoader, T_co
 from fastload.loader.options import LoaderOptions
 from fastload.loader.works import works
-from fastload.order import epochs, shuffling
+from fastload.order import epochs, ranks, shuffling
 from fastload.plan.plan import Plan
 from fastload.spec import Json
 from fastload.state import resume as state
@@ -154,17 +153,17 @@ class DataLoader(BaseLoader[T_co]):
         room.check("a loader")
         arguments.check_dataset(dataset)
         options = LoaderOptions(
-            backend=backend, device=devices.parsed(device), seed=seed, seek_index=seek_index,
-            decode_scale=decode_scale, size_schedule=progressive.schedule(size_schedule),
-            mix=as_mix(mix), decode=decode, augment=augment, seed_samples=seed_samples,
-            lazy_images=lazy_images,
+            backend=backend, device=devices.parsed(device), seed=ranks.plain(seed),
+            seek_index=seek_index, decode_scale=decode_scale,
+            size_schedule=progressive.schedule(size_schedule), mix=as_mix(mix), decode=decode,
+            augment=augment, seed_samples=seed_samples, lazy_images=lazy_images,
             on_error=on_error, max_bad=max_bad, snapshot_every_n_steps=snapshot_every_n_steps,
             bad_samples=None if bad_samples is None else os.fspath(bad_samples),
         )  # fmt: skip
         options.check(dataset)
         streams = isinstance(dataset, torch.utils.data.IterableDataset)
         if sampler is None and batch_sampler is None and not streams:
-            sampler = shuffling.sampler_of(dataset, seed, generator, shuffle=bool(shuffle))
+            sampler = shuffling.sampler_of(dataset, options.seed, generator, shuffle=bool(shuffle))
             shuffle = None if sampler else shuffle
         super().__init__(
             dataset, batch_size, shuffle, sampler, batch_sampler,
@@ -294,6 +293,3 @@ class DataLoader(BaseLoader[T_co]):
         self._engine, self._sizes, self._steps = None, set(), sizes.count_steps(self)
         if before.backend is not None or self._route.backend is not None:
             self._iterator = None  # PyTorch's persistent workers stay, as they do in PyTorch
-
-
-__all__ = ["DataLoader", "FastloadError"]

@@ -14,6 +14,7 @@ from fastload.transforms import Mix
 
 ON_ERROR = ("raise", "substitute", "skip")
 DECODE_SCALES = ("exact", "fast")
+FLAGS = (True, False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +70,8 @@ class LoaderOptions:
             ("decode", self.decode, PLACES, "'auto', 'cpu' or 'gpu'"),
             ("augment", self.augment, PLACES, "'auto', 'cpu' or 'gpu'"),
             ("seek_index", self.seek_index, collect.MODES, "'auto', 'use' or 'off'"),
+            ("seed_samples", self.seed_samples, FLAGS, "True or False"),
+            ("lazy_images", self.lazy_images, FLAGS, "True or False"),
         )
         for name, value, allowed, want in choices:
             if value not in allowed:

@@ -23,6 +23,7 @@ SIZED = (BucketSampler, TokenSampler)  # which say the sizes of images
 def find(loader: BaseLoader[object]) -> Route:
     """Raises PipelineError and BackendError where nobody can run the data set as wanted."""
     arguments.check_exact(loader)
+    arguments.check_mix(loader)
     marks = lowering.Marks(loader._watched())
     pipeline, reasons = lowering.lower(loader.dataset)
     ours = type(loader.dataset) is Dataset

@@ -48,9 +48,9 @@ def open(
 
     Args:
         path: A folder of classes, converted shards, an FFCV file (.beton), plain WebDataset
-            tars (a folder of them, one, or "train-{000..146}.tar"), MDS shards, TFRecords,
-            LitData's chunks, LMDB, or a format that another distribution adds; with masks,
-            a folder of images. A URL
+            tars (a folder of them, one, or "train-{000..146}.tar"), wids' index of tars,
+            Parquet of images, MDS shards, TFRecords, LitData's chunks, LMDB, Lance, or a
+            format that another distribution adds; with masks, a folder of images. A URL
             (s3://, gs://, az://, https://, hf://) is read through a cache on the local
             disk: docs/remote.md.
         transform: None, one fastload op, a list of them, torchvision transforms that
@@ -62,8 +62,8 @@ def open(
         mask_dtype: "uint8" or "int64".
         mask_fill: What is seen beyond a mask, such as 255 to ignore it; None: the op's
             own fill.
-        fields: Of an FFCV file, MDS shards, TFRecords or LitData's chunks, the names of
-            the fields with images and with integer labels; None takes the first of each.
+        fields: Of an FFCV file, MDS shards, TFRecords, LitData's chunks, Parquet or Lance,
+            the names of the fields with images and with labels; None finds them.
         target: What comes with the images in place of labels: "txt", the text of each
             KEY.txt beside an image; "json", what is in it; or several names, for a
             dictionary of such ("label" is the class number). A dictionary says their
@@ -89,6 +89,7 @@ def open(
     Raises:
         SourceError: The data set cannot be opened.
         PipelineError: The ops cannot run one after the other, or the masks do not fit them.
+        UsageError: An argument is given that would not be used, or makes no sense.
 
     Example:
         >>> import fastload
@@ -100,6 +101,7 @@ def open(
     ops, views, form, _ = known_pictures(transform)
     if not views:  # of views, the loader's plan says it, with their numbers
         infer_specs(ops)
+    _check_used(masks, mask_dtype, mask_fill, fields=fields, format=format, version=version)
     store = _store(path, cache, cache_bytes, max_bandwidth, deadline, storage_options)
     wanted = None if target is None else target_of(target)
     if masks is None:
@@ -112,14 +114,23 @@ def open(
         raise PipelineError(["masks: come in place of labels, as target does; leave one out"])
     if store is not None:
         raise PipelineError(["masks: are read from local folders only; copy the data set"])
-    if (one := source_at(os.fspath(path))) and one.name == WEBDATASET:
-        raise PipelineError(
-            [f"masks: are read from folders of images (got tars: {path}); unpack the tars first"]
-        )
-    if problems := _mask_problems(views, mask_dtype, mask_fill):
-        raise PipelineError(problems)
+    _check_masks(os.fspath(path), views, mask_dtype, mask_fill)
     source, paths = pairs(os.fspath(path), masks, mask_dtype, mask_fill)
     return Dataset(Pipeline(source, ops, masks=paths))
+
+
+def _check_used(masks: object, dtype: str, fill: object, **of_labels: object) -> None:
+    """Raise UsageError for arguments that are of data with masks, or of data without."""
+    own = None if dtype == "uint8" else dtype
+    if masks is not None and (wrong := _given(**of_labels)):
+        raise UsageError(f"open: {wrong} given with masks; leave it out, or open without masks")
+    if masks is None and (wrong := _given(mask_dtype=own, mask_fill=fill)):
+        raise UsageError(f"open: {wrong} given without masks; leave it out, or give masks=")
+
+
+def _given(**values: object) -> str:
+    """The names of those that are given, in one text."""
+    return " and ".join(name for name, value in values.items() if value is not None)
 
 
 def _store(
@@ -132,16 +143,14 @@ def _store(
 ) -> "Settings | None":
     """How the store is to be read; None: `path` is a local one, without a cache."""
     if cache is None and not is_url(path):
-        given = (
-            ("cache_bytes", cache_bytes),
-            ("max_bandwidth", max_bandwidth),
-            ("deadline", deadline),
-            ("storage_options", options),
+        wrong = _given(
+            cache_bytes=cache_bytes,
+            max_bandwidth=max_bandwidth,
+            deadline=deadline,
+            storage_options=options,
         )
-        if wrong := [name for name, value in given if value is not None]:
-            raise UsageError(
-                f"open: {' and '.join(wrong)} given for a local path; leave it out, or give cache="
-            )
+        if wrong:
+            raise UsageError(f"open: {wrong} given for a local path; leave it out, or give cache=")
         return None
     from fastload.remote import access  # local data sets need none of it
 
@@ -154,6 +163,16 @@ def _store(
         usual.max_bandwidth if max_bandwidth is None else max_bandwidth,
         usual.deadline if deadline is None else deadline,
     )
+
+
+def _check_masks(path: str, views: tuple[Ops, ...], dtype: str, fill: object) -> None:
+    """Raises PipelineError."""
+    if (one := source_at(path)) and one.name == WEBDATASET:
+        raise PipelineError(
+            [f"masks: are read from folders of images (got tars: {path}); unpack the tars first"]
+        )
+    if problems := _mask_problems(views, dtype, fill):
+        raise PipelineError(problems)
 
 
 def _mask_problems(views: tuple[Ops, ...], dtype: str, fill: object) -> list[str]:

@@ -255,6 +255,8 @@ class Expressions:
         odd = (type, ModuleType, list, tuple, torch.nn.ModuleList)  # a chain is one only in Compose
         if isinstance(function, odd) or function is None or named or len(values) != 1:
             raise UnclearError("")
+        if isinstance(values[0], Opened) and values[0].is_image:
+            raise UnclearError('it transforms an image without convert("RGB")')
         return self.follower.apply(function, values[0])
 
 

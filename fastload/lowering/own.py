@@ -3,6 +3,7 @@ reads of its lists gives the files and labels; the rest is the pipeline.
 """
 
 import os
+from reprlib import repr as short
 from types import FunctionType
 
 import numpy as np
@@ -112,7 +113,16 @@ def _form(value: object, pictures: list[Picture], labels: list[Column]) -> Form:
         )
     if type(value) in (list, tuple, sets.Own) and isinstance(value, (list, tuple)):
         return tuple(_form(part, pictures, labels) for part in value)
+    if not isinstance(value, (Picture, sets.Stack)):
+        raise UnclearError(f"it returns {_said(value)} (want images, and one label of each sample)")
     return sets.form_of(value, pictures)
+
+
+def _said(value: object) -> str:
+    """What is neither an image nor a label, in a few words."""
+    if isinstance(value, Index):
+        return "a sample's number"
+    return short(value) if type(value).__module__ == "builtins" else "what is no image"
 
 
 def _classes(dataset: object) -> tuple[str, ...]:

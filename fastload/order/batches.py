@@ -6,7 +6,7 @@ from typing import Any
 
 import torch.utils.data
 
-from fastload import progressive
+from fastload import progressive, rng
 from fastload.errors import PipelineError, UsageError
 from fastload.order.samplers import next_epoch
 
@@ -79,8 +79,8 @@ class PixelBatchSampler(torch.utils.data.Sampler[list[int]]):
         self.schedule, self.epoch = checked, -1
 
     def set_epoch(self, epoch: int) -> None:
-        """The next iteration is this epoch."""
-        self.epoch = epoch - 1
+        """The next iteration is this epoch, from 0. Raises UsageError."""
+        self.epoch = rng.checked_epoch("PixelBatchSampler.set_epoch", epoch) - 1
         if callable(tell := getattr(self.sampler, "set_epoch", None)):
             tell(epoch)
 

@@ -9,9 +9,9 @@ import numpy as np
 from fastload import _native
 from fastload.errors import UsageError
 from fastload.order import bucket_data, groups, mixture, shapes
-from fastload.order.distributed import place
 from fastload.order.groups import GroupSampler, How, Sized, whole
-from fastload.order.samplers import next_epoch, place_problems, plain
+from fastload.order.ranks import place, place_problems, plain
+from fastload.order.samplers import next_epoch
 from fastload.order.shapes import Shape
 from fastload.spec import Longs
 

@@ -14,20 +14,12 @@ from fastload.attach.looking import asked
 from fastload.errors import UsageError
 from fastload.order import blocks, mixture
 from fastload.order.loaders import OrderedLoader
-from fastload.order.samplers import CHUNK, next_epoch, occurrences, place_problems, plain, stretches
+from fastload.order.ranks import joined, place, place_problems, plain
+from fastload.order.samplers import CHUNK, next_epoch, occurrences, stretches
 from fastload.spec import Floats, Longs, Work
 
 COUNTED = 1 << 18  # positions drawn at once, where a resumed epoch counts what came before
 ROUND = 256  # samples: repeated augmentation keeps a multiple of them, as DeiT does
-
-
-def joined() -> bool:
-    """Whether this process is one of several in a process group."""
-    return (
-        torch.distributed.is_available()
-        and torch.distributed.is_initialized()
-        and torch.distributed.get_world_size() > 1
-    )
 
 
 def split(loader: OrderedLoader) -> tuple[int, int]:
@@ -115,10 +107,10 @@ class DistributedSampler(torch.utils.data.Sampler[int]):
         self.shuffle = shuffle
         self.seed = plain(seed)
         self.drop_last = drop_last
-        self.repeats = repeats
+        self.repeats = plain(repeats)
         self.eval_exact = eval_exact
         self.weights = None if weights is None else np.asarray(weights, np.float64)
-        self.num_samples, self.epoch = num_samples, -1
+        self.num_samples, self.epoch = plain(num_samples), -1
         self._blocks = blocks.of_data(dataset, window) if shuffle else None
         self.window = self._blocks.window if self._blocks else 0
         self._mixture = mixture.of_data(dataset)
@@ -233,7 +225,10 @@ class DistributedSampler(torch.utils.data.Sampler[int]):
         checks = (
             (self.length >= 0, f"dataset has {self.length} samples, want 0 or more"),
             *((False, text) for text in place_problems(self.seed, self.num_replicas, self.rank)),
-            (self.repeats >= 1, f"repeats is {self.repeats}, want 1 or more"),
+            (
+                isinstance(self.repeats, int) and self.repeats >= 1,
+                f"repeats is {self.repeats!r}, want 1 or more",
+            ),
             (
                 self.repeats == 1 or self.weights is None,
                 "repeats and weights are both given, want one of them",
@@ -273,18 +268,10 @@ class DistributedSampler(torch.utils.data.Sampler[int]):
             or not self.weights.any()
         ):
             return ["weights are not all finite and 0 or more with a sum above 0; mend them"]
-        if self.num_samples is not None and self.num_samples < 0:
-            return [f"num_samples is {self.num_samples}, want 0 or more"]
+        count = self.num_samples
+        if count is not None and not (isinstance(count, int) and count >= 0):
+            return [f"num_samples is {self.num_samples!r}, want 0 or more"]
         return []
-
-
-def place(world: int | None, rank: int | None) -> tuple[int, int]:
-    """How many ranks there are, and which one this is; None asks torch.distributed."""
-    if world is None:
-        world = torch.distributed.get_world_size() if joined() else 1
-    if rank is None:
-        rank = torch.distributed.get_rank() if joined() and world > 1 else 0
-    return plain(world), plain(rank)
 
 
 def _shares(weights: Floats) -> Floats:

@@ -35,6 +35,8 @@ def problems_of(
         problems.append(f"length is {length!r}, want a whole number from 1 to {MOST_DRAWS:,}")
     if by == "epochs" and (length is not None or until != "first"):
         problems.append("by='epochs' says how long an epoch is; leave length and until out")
+    elif length is not None and until != "first":
+        problems.append("length and until both say how long an epoch is; leave one out")
     later = [] if schedule is None else _schedule_problems(names, schedule, length)
     return problems + later
 
@@ -89,7 +91,12 @@ def each_problems(
 
 
 def _is_weight(value: object) -> bool:
-    return type(value) is not bool and isinstance(value, Real) and 0 <= float(value) < inf
+    if type(value) is bool or not isinstance(value, Real):
+        return False
+    try:
+        return 0 <= float(value) < inf
+    except OverflowError:
+        return False
 
 
 def _is_count(value: object, least: int, most: float = inf) -> bool:

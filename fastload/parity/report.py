@@ -15,7 +15,6 @@ EQUAL, WITHIN, DIFFERS, OWN, OTHER, LABELS, SHAPE, CANNOT, FAILED = (
     "bit-equal", "within", "differs", "own draws", "other distribution", "other labels",
     "other shape", "cannot", "failed",
 )  # fmt: skip
-FINE = (EQUAL, WITHIN, OWN)
 
 
 @dataclass(frozen=True)

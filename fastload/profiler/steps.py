@@ -1,9 +1,12 @@
 """Training steps to measure against: a recipe's own, or one emulated by the clock without a GPU."""
 
+import math
 import time
+from numbers import Real
 
 import torch
 
+from fastload.errors import UsageError
 from fastload.measure import rate
 from fastload.profiler.batches import images_in
 from fastload.recipes import Recipe
@@ -20,7 +23,10 @@ class EmulatedStep:
     It takes no CPU time, and the host runs a little ahead of it.
 
     Args:
-        rate: Images/s of the training step alone.
+        rate: Images/s of the training step alone, above 0.
+
+    Raises:
+        UsageError: The rate is no such number.
 
     Example:
         >>> import torch
@@ -34,6 +40,8 @@ class EmulatedStep:
     resident = 1  # batches to keep for the step alone; nothing looks at them
 
     def __init__(self, rate: float) -> None:
+        if not _is_rate(rate):
+            raise UsageError(f"EmulatedStep: rate is {rate!r}, want images/s, a number above 0")
         self.rate = rate  # images/s
         self._free_at = 0.0  # s, time.perf_counter's clock: when the GPU has nothing left to do
 
@@ -54,6 +62,10 @@ class EmulatedStep:
     def settle(self) -> float:
         """When the GPU will have done everything: exact, however late the host wakes up."""
         return self._free_at
+
+
+def _is_rate(value: object) -> bool:
+    return isinstance(value, Real) and 0 < float(value) < math.inf
 
 
 def _sleep_until(moment: float) -> None:

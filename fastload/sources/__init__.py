@@ -83,6 +83,8 @@ def _load(
     target: Sequence[str],
     version: int | None,
 ) -> Source:
+    if fields is not None and not SOURCES[name].fields:
+        raise _no_fields(where, name)
     if version is None:
         return load(name, where, fields, target)
     if name != formats.SHARDS:
@@ -115,11 +117,19 @@ def _open_remote(
     settings, url = store or Settings(), where if is_url(where) else of_path(where)
     of_shards = format in (None, formats.SHARDS) and not pattern
     if of_shards and (found := remote.load(url, settings, version)):
+        if fields is not None:
+            raise _no_fields(found.where, formats.SHARDS)
         return shards.with_fields(found, target)
     place = staging.place(url, settings, format)
     path = place if isinstance(place, str) else place.path
     source = open_source(path, fields, format, None, target, version)
     return source if isinstance(place, str) else place.told(source)
+
+
+def _no_fields(where: str, name: str) -> SourceError:
+    return SourceError(
+        f"{where}: has no fields to choose from (got {formats.summary_of(name)}); leave fields out"
+    )
 
 
 def _no_source(file: str) -> SourceError:

@@ -212,6 +212,14 @@ def filter_problems(interpolation: str, known: Iterable[str] = WARPING) -> list[
     )
 
 
+def definition_problems(definition: str, *known: str) -> list[str]:
+    return (
+        []
+        if definition in known
+        else [f"definition is {definition!r}, want one of {', '.join(known)}"]
+    )
+
+
 def fill_colour(fill: Fill, channels: int) -> tuple[int, ...]:
     """torchvision's `fill` as PIL takes it: one int (0..255) per channel; None is black."""
     values = (0,) if fill is None else (fill,) if isinstance(fill, (int, float)) else tuple(fill)

@@ -11,7 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fastload.spec import Floats, Ints, Records, Spec, Stage
-from fastload.transforms.base import Op, Params, is_number, probability_problems
+from fastload.transforms.base import (
+    Op,
+    Params,
+    definition_problems,
+    is_number,
+    probability_problems,
+)
 from fastload.transforms.kinds import window_words
 from fastload.transforms.sampling import log_uniform, uniform
 
@@ -82,6 +88,7 @@ class RandomErasing(Op):
 
     def problems(self, spec: Spec) -> list[str]:
         problems = probability_problems("p", self.p)
+        problems += definition_problems(self.definition, "torchvision", "timm")
         if not _rising(self.scale, 0, 1):
             problems.append(f"scale is {self.scale}, want two rising numbers from 0 to 1")
         if not _rising(self.ratio, 1e-6, float("inf")):

@@ -14,6 +14,7 @@ from fastload.spec import Floats, Ints, Spec
 from fastload.transforms.base import (
     FILTERS,
     Params,
+    definition_problems,
     everywhere,
     filter_name,
     filter_problems,
@@ -71,6 +72,7 @@ class RandomResizedCrop(Region):
         problems = size_problems(self.size) + filter_problems(
             self.interpolation, (*FILTERS, "random")
         )
+        problems += definition_problems(self.definition, "torchvision", "timm")
         for name, pair_, low, high in (
             ("scale", self.scale, 0, 1),
             ("ratio", self.ratio, 0, float("inf")),

@@ -16,6 +16,7 @@ from fastload.spec import Floats, Ints, Spec
 from fastload.transforms.base import (
     Fill,
     Params,
+    definition_problems,
     fill_problems,
     filter_name,
     filter_problems,
@@ -207,6 +208,7 @@ class RandomAffine(Warp):
             _range_problems("degrees", self.degrees, (2,))
             + _centre_problems(self.center)
             + probability_problems("p", self.p)
+            + definition_problems(self.definition, "v1", "v2")
         )
         if self.shear is not None:
             problems += _range_problems("shear", self.shear, (2, 4))

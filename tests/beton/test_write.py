@@ -128,6 +128,8 @@ def test_options_of_shards_are_refused(images, tmp_path):
         str(done.exception)
         == "convert: --shard-size is for shards, not for a .beton file; leave out"
     )
+    done = run(images, tmp_path / "out.beton", "--layer", "coefficients")
+    assert str(done.exception) == "convert: --layer is for shards, not for a .beton file; leave out"
 
 
 def test_shuffled_as_shards_are(images, tmp_path):

@@ -10,8 +10,8 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from fastload.cli import build
-from fastload.conversion import editing, forecast, job
-from fastload.conversion.readers import open_reader
+from fastload.conversion import editing, forecast, job, seek_writer
+from fastload.conversion.readers import Choice, open_reader
 from fastload.errors import ConversionError, FastloadError, UsageError
 from fastload.sources import open_source
 from tests.conversion import kill_release
@@ -116,6 +116,47 @@ def test_edits_that_make_no_sense():
         with pytest.raises(UsageError) as refused:
             editing.Edits(**given)
         assert str(refused.value) == text
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (
+            {"mode": "raw"},
+            "mode: raw pixels are for beton (got shards); convert to NAME.beton, or leave it out",
+        ),
+        (
+            {"to": "folder", "seek_step": seek_writer.COEFFICIENTS},
+            "layer: coefficients are for shards (got folder); convert to shards, or leave it out",
+        ),
+    ],
+)
+def test_what_only_another_format_has_is_refused(options, text):
+    with pytest.raises(UsageError) as caught:
+        job.Options(**options)
+    assert str(caught.value) == text
+
+
+@pytest.mark.parametrize(
+    ("choice", "text"),
+    [
+        (
+            {"root": "x"},
+            (
+                "root: does not go with folder of classes (got {}, want a list of files); leave "
+                "--root out"
+            ),
+        ),
+        (
+            {"masks": "x", "format": "folder"},
+            "masks: do not go with folder of classes (got {}); leave --masks or --from out",
+        ),
+    ],
+)
+def test_what_only_another_reader_takes_is_refused(small, choice, text):
+    with pytest.raises(UsageError) as caught:
+        open_reader(str(small), Choice(**choice))
+    assert str(caught.value) == text.format(small)
 
 
 def test_bad_images_are_substituted_by_their_class(tools, small, tmp_path):

@@ -156,6 +156,15 @@ def test_samples_of_a_program(tools, small, tmp_path):
             "samples: key 'a' is there twice; give each sample its own",
         ),
         ([("a", b"x", 3)], "samples, sample 0: label 3 (want 0 to 1); name all classes"),
+        (
+            [("a", b"x", 1.7)],
+            "samples, sample 0: label is 1.7, want a whole number, of a class",
+        ),
+        (
+            [("a", b"x", "x")],
+            "samples, sample 0: label is 'x', want a whole number, of a class",
+        ),
+        ([("a", b"x")], "samples, sample 0: is a tuple, want (key, encoded image, label)"),
         ([("a", "x", 0)], "samples, sample 0: image is str, want the encoded bytes; encode it"),
         (
             [("a.b", b"x", 0)],

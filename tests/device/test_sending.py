@@ -28,7 +28,7 @@ def test_the_next_batch_is_launched_before_one_is_settled():
     ]  # there is room for no more, until one is taken
     made.took()
     assert made.finished.get(timeout=HANGS) == 2
-    made.join()
+    made.thread.join(HANGS)
     assert told == [
         ("launch", 0),
         ("launch", 1),
@@ -47,7 +47,7 @@ def test_before_it_waits_for_room_it_settles_what_it_has():
     ]  # nobody has taken one yet
     assert told == [("launch", 0), ("launch", 1), ("settle", 0), ("settle", 1)]
     made.stop()
-    made.join()
+    made.thread.join(HANGS)
 
 
 def test_a_batch_with_none_behind_it_is_settled_at_once():
@@ -55,5 +55,5 @@ def test_a_batch_with_none_behind_it_is_settled_at_once():
     assert made.finished.get(timeout=HANGS) == 0
     assert told == [("launch", 0), ("settle", 0)]
     started.put(None)
-    made.join()
+    made.thread.join(HANGS)
     assert not made.thread.is_alive()

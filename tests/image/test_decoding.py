@@ -78,9 +78,16 @@ def test_threads_share_nothing():
             {"region": (5, 5, 5, 9)},
             f"image.decode: region (got (5, 5, 5, 9), {INSIDE})",
         ),
+        ({"region": 5}, f"image.decode: region (got 5, {INSIDE})"),
+        ({"region": (0, 0, "9", 9)}, f"image.decode: region (got (0, 0, '9', 9), {INSIDE})"),
         (
             {"size": (0, 5)},
             "image.decode: size (got (0, 5), want height and width, 1 px or more)",
+        ),
+        ({"size": 5}, "image.decode: size (got 5, want height and width, 1 px or more)"),
+        (
+            {"size": (2.5, 5)},
+            "image.decode: size (got (2.5, 5), want height and width, 1 px or more)",
         ),
         (
             {"interpolation": "area"},
@@ -101,6 +108,12 @@ def test_arguments_that_make_no_sense(data, options, text):
     with pytest.raises(UsageError) as raised:
         decode(data, **options)
     assert str(raised.value) == text
+
+
+def test_fractions_of_px_are_rounded_as_pillow_rounds_them():
+    data, box = jpeg(), (1.7, 0.5, 40.4, 30.6)
+    with Image.open(io.BytesIO(data)) as image:
+        np.testing.assert_array_equal(decode(data, region=box), np.asarray(image.crop(box)))
 
 
 def test_a_path_is_no_data():

@@ -167,3 +167,19 @@ def test_accelerate_keeps_fastloads_options_and_refuses_what_it_would_lose(folde
         == f"accelerate: {Own.__module__}.Own has its own __iter__, which would be lost; use it as "
         "it is"
     )
+
+
+def test_options_of_accelerate_win_over_what_contradicts_them(folder):
+    data = fastload.open(folder, OPS)
+    theirs = torch.utils.data.DataLoader(
+        data, 4, shuffle=True, num_workers=2, persistent_workers=True, timeout=9, prefetch_factor=3
+    )
+    alone = fastload.accelerate(theirs, num_workers=0)
+    assert (alone.num_workers, alone.prefetch_factor, alone.persistent_workers) == (0, None, False)
+    assert alone.timeout == 0
+    ordered = fastload.accelerate(theirs, shuffle=False)
+    assert type(ordered.sampler) is torch.utils.data.SequentialSampler
+    assert ordered.prefetch_factor == 3
+    chosen = fastload.accelerate(theirs, batch_sampler=[[3, 1], [2]])
+    assert [len(labels) for _, labels in chosen] == [2, 1]
+    assert fastload.accelerate(theirs, num_workers=0, timeout=2).timeout == 2

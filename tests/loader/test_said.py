@@ -5,6 +5,7 @@ import shutil
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -22,12 +23,54 @@ def ops(size=(12, 17)):
         ({"seed": "a"}, "seed is 'a', want None or a whole number from 0 to 2**64 - 1"),
         ({"seed": 1.5}, "seed is 1.5, want None or a whole number from 0 to 2**64 - 1"),
         ({"seed": -1}, "seed is -1, want None or a whole number from 0 to 2**64 - 1"),
+        ({"lazy_images": "no"}, "lazy_images is 'no', want True or False"),
+        ({"seed_samples": "off"}, "seed_samples is 'off', want True or False"),
     ],
 )
 def test_arguments_of_a_wrong_type_are_named(folder, arguments, text):
     with pytest.raises(fastload.UsageError) as caught:
         fastload.DataLoader(fastload.open(folder, ops()), 4, **arguments)
     assert str(caught.value) == f"DataLoader: {text}"
+
+
+def test_a_seed_may_be_numpys(folder):
+    def first(seed):
+        data = fastload.open(folder, ops())
+        return next(iter(fastload.DataLoader(data, 4, shuffle=True, seed=seed)))[0]
+
+    assert torch.equal(first(np.int64(7)), first(7))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"mask_dtype": "int64"}, "mask_dtype given without masks; leave it out, or give masks="),
+        (
+            {"mask_dtype": "int64", "mask_fill": 255},
+            "mask_dtype and mask_fill given without masks; leave it out, or give masks=",
+        ),
+        (
+            {"masks": "masks", "fields": ("image", "label")},
+            "fields given with masks; leave it out, or open without masks",
+        ),
+        (
+            {"masks": "masks", "format": "beton", "version": 2},
+            "format and version given with masks; leave it out, or open without masks",
+        ),
+    ],
+)
+def test_open_takes_no_argument_that_it_would_not_use(folder, arguments, text):
+    with pytest.raises(fastload.UsageError) as caught:
+        fastload.open(folder, ops(), **arguments)
+    assert str(caught.value) == f"open: {text}"
+
+
+def test_a_folder_has_no_fields(folder):
+    with pytest.raises(fastload.SourceError) as caught:
+        fastload.open(folder, ops(), fields=("image", "label"))
+    assert str(caught.value) == (
+        f"{folder}: has no fields to choose from (got folder of classes); leave fields out"
+    )
 
 
 def test_a_text_as_num_workers_is_named(folder):

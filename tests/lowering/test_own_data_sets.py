@@ -135,6 +135,11 @@ class Number(Base):
         return self.transform(Image.open(self.paths[index]).convert("RGB")), index
 
 
+class Constant(Base):
+    def __getitem__(self, index):
+        return self.transform(Image.open(self.paths[index]).convert("RGB")), 0
+
+
 class Odd(Base):
     def __getitem__(self, index):
         image = Image.open(self.paths[index]).convert("RGB")
@@ -227,9 +232,10 @@ class MoreLabels(Base):
 
 CALCULATES = "it calculates with a sample's number, or with what is no text"
 REFUSED = {
-    Number: "it makes no image, and no list of images",
+    Number: "it returns a sample's number (want images, and one label of each sample)",
+    Constant: "it returns 0 (want images, and one label of each sample)",
     Odd: CALCULATES,
-    AsItIs: "it calls `self.transform(Image.open(self.paths[index]))`",
+    AsItIs: 'it transforms an image without convert("RGB")',
     Pairs: "it opens several images, or one twice",
     Another: "it has `try:`",  # in random.randrange
     Counted: "it sets `self.count`",

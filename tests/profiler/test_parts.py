@@ -20,6 +20,13 @@ def batch(images: int) -> torch.Tensor:
     return torch.zeros(images, 1)
 
 
+@pytest.mark.parametrize("rate", [0, -5, float("nan"), "6000"])
+def test_an_emulated_step_has_a_rate(rate):
+    with pytest.raises(UsageError) as caught:
+        EmulatedStep(rate)
+    assert str(caught.value) == (f"EmulatedStep: rate is {rate!r}, want images/s, a number above 0")
+
+
 def test_an_emulated_step_takes_its_time_and_lets_the_host_run_ahead(clock):
     step = EmulatedStep(rate=100)
     step(batch(2))  # 20 ms of GPU time; the host may be up to 50 ms ahead

@@ -123,3 +123,12 @@ def test_a_small_cache(captioned, opened):
     ]
     assert sorted(texts) == sorted(caption(n) for n in range(IMAGES))
     assert len(read(data.pipeline.source, 0)) > 0
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_shards_have_no_fields_to_choose_from(shards, tmp_path, cached):
+    with pytest.raises(SourceError) as caught:
+        fastload.open(shards, fields=("image", "label"), cache=tmp_path if cached else None)
+    assert str(caught.value) == (
+        f"{shards}: has no fields to choose from (got fastload's shards); leave fields out"
+    )

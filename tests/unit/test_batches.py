@@ -60,6 +60,16 @@ def test_the_inner_sampler_hears_of_the_epoch():
     assert first == list(other)[: len(first)]
 
 
+@pytest.mark.parametrize("epoch", [-1, "2"])
+def test_epochs_count_from_0(epoch):
+    with pytest.raises(UsageError) as caught:
+        sampler([112]).set_epoch(epoch)
+    assert str(caught.value) == (
+        f"PixelBatchSampler.set_epoch: epoch is {epoch!r}, want a whole number from 0 to "
+        "4294967295; epochs count from 0"
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "kind", "text"),
     [

@@ -183,3 +183,25 @@ def test_everything_that_is_wrong_at_once():
         match=r"^DistributedSampler: num_samples is given without weights; leave it out$",
     ):
         DistributedSampler(3, num_samples=5)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"repeats": 1.5}, "repeats is 1.5, want 1 or more"),
+        ({"repeats": "3"}, "repeats is '3', want 1 or more"),
+        ({"weights": [1, 2, 3], "num_samples": 1.5}, "num_samples is 1.5, want 0 or more"),
+    ],
+)
+def test_counts_are_whole_numbers(arguments, text):
+    with pytest.raises(fastload.UsageError) as caught:
+        DistributedSampler(3, 1, 0, **arguments)
+    assert str(caught.value) == f"DistributedSampler: {text}"
+
+
+def test_counts_may_be_numpys():
+    weighted = DistributedSampler(3, 1, 0, weights=[1, 2, 3], num_samples=np.int64(5))
+    assert list(weighted) == list(DistributedSampler(3, 1, 0, weights=[1, 2, 3], num_samples=5))
+    assert list(DistributedSampler(600, 1, 0, repeats=np.int32(3))) == list(
+        DistributedSampler(600, 1, 0, repeats=3)
+    )

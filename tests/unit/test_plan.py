@@ -13,6 +13,8 @@ from fastload.transforms import (
     ColOut,
     Normalize,
     RandAugment,
+    RandomAffine,
+    RandomErasing,
     RandomHorizontalFlip,
     RandomResizedCrop,
     Resize,
@@ -163,6 +165,18 @@ def test_all_problems_come_at_once():
         (
             (RandomResizedCrop(8), TrivialAugmentWide(num_magnitude_bins=1)),
             "op 2 (TrivialAugmentWide): num_magnitude_bins is 1, want at least 2",
+        ),
+        (
+            (RandomResizedCrop(8, definition="timms"),),
+            "op 1 (RandomResizedCrop): definition is 'timms', want one of torchvision, timm",
+        ),
+        (
+            (RandomResizedCrop(8), ToTensor(), RandomErasing(definition="own")),
+            "op 3 (RandomErasing): definition is 'own', want one of torchvision, timm",
+        ),
+        (
+            (RandomResizedCrop(8), RandomAffine(5, definition="v3")),
+            "op 2 (RandomAffine): definition is 'v3', want one of v1, v2",
         ),
         (
             (RandomResizedCrop(8), ToTensor(), Normalize(MEAN, (1, 1, 0))),

@@ -1,6 +1,8 @@
 """What a conversion reads. `open_reader` finds out what lies at a path."""
 
+import operator
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from fastload.conversion.keys import tidy_key, unique_keys
 from fastload.conversion.readers import spans
@@ -39,7 +41,7 @@ def from_iterable(
 
     Raises SourceError, ConversionError.
     """
-    records = (item if isinstance(item, Record) else Record(*item, ()) for item in items)
+    records = (_record(where, number, item) for number, item in enumerate(items))
     reader = spans.of_records(
         where,
         (_checked(where, number, item, len(classes)) for number, item in enumerate(records)),
@@ -54,6 +56,18 @@ def from_iterable(
     return reader
 
 
+def _record(where: str, number: int, item: Any) -> Record:
+    if isinstance(item, Record):
+        return item
+    if not isinstance(item, (tuple, list)) or len(item) != 3:
+        raise SourceError(
+            f"{where}, sample {number}: is a {type(item).__name__}, want (key, encoded image, "
+            "label)"
+        )
+    key, data, label = item
+    return Record(key, data, label, ())
+
+
 def _checked(where: str, number: int, item: Record, classes: int) -> Record:
     if type(item.key) is not str or tidy_key(f"{item.key}.x") != item.key or not item.key:
         raise SourceError(
@@ -65,7 +79,13 @@ def _checked(where: str, number: int, item: Record, classes: int) -> Record:
             f"{where}, sample {number}: image is {type(item.data).__name__}, want the encoded "
             "bytes; encode it"
         )
-    if not 0 <= int(item.label) < classes:
+    try:
+        label = operator.index(item.label)
+    except TypeError as error:
+        raise SourceError(
+            f"{where}, sample {number}: label is {item.label!r}, want a whole number, of a class"
+        ) from error
+    if not 0 <= label < classes:
         raise SourceError(
             f"{where}, sample {number}: label {item.label} (want 0 to {classes - 1}); name all "
             "classes"

@@ -42,7 +42,25 @@ def _opened(path: str, choice: Choice) -> Reader:
     if choice.boxes is not None:
         return boxes.open_reader(path, choice)
     where, choice = _of_split(path, choice)
-    return open_match(match(where, choice), choice)
+    found = match(where, choice)
+    _check_used(found, choice)
+    return open_match(found, choice)
+
+
+def _check_used(found: Match, choice: Choice) -> None:
+    """Raise UsageError for what only one of fastload's formats reads."""
+    name = found.format.name
+    own = name in READERS.own or name in SOURCES.own
+    if own and choice.root is not None and name != "list":
+        raise UsageError(
+            f"root: does not go with {found.format.summary} (got {found.where}, want a list of "
+            "files); leave --root out"
+        )
+    if own and choice.masks is not None and name != formats.PAIRS:
+        raise UsageError(
+            f"masks: do not go with {found.format.summary} (got {found.where}); leave --masks or "
+            "--from out"
+        )
 
 
 def open_match(match: Match, choice: Choice) -> Reader:
