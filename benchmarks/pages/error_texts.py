@@ -21,7 +21,8 @@ CLASSES = tuple(
     and issubclass(kind, (errors.FastloadError, Warning))
     and name not in errors.ALSO.values()
 )
-MAKERS = {"sample_error": "SampleError"}  # functions that make an error of a class
+# Functions that make an error of a class
+MAKERS = {"sample_error": "SampleError", "misused": "UsageError"}
 # The house's form of a text: what was got and wanted, or what to do. Strings of that form are parts
 # of errors wherever they stand, such as the reasons and problems that one error collects.
 FORM = re.compile(r"; [a-z{]|[(,; ](want|got|wants) ")
