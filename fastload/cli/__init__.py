@@ -84,11 +84,15 @@ def main() -> None:
         sys.exit(USAGE)
     except typer.Abort:
         sys.exit(1)
+    except KeyboardInterrupt:  # before or after the verb, which gives its status itself
+        status = INTERRUPTED
     except BrokenPipeError:  # nobody reads our output any more, as in `fastload inspect | head`
         sys.stderr.close()
         sys.exit(1)
     if status == INTERRUPTED:
         die_of_interrupt()
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # no traceback of the end
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.exit(status if isinstance(status, int) else 0)
 
 
