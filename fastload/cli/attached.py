@@ -1,7 +1,6 @@
 """`fastload profile -- COMMAND`, and how every profile is printed."""
 
 import json
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -58,16 +57,9 @@ class Outputs:
     verb: str = "profile"
 
     def __post_init__(self) -> None:
-        json_to = None if self.json == "-" else self.json
-        for option, where in (("json", json_to), ("html", self.html), ("trace", self.trace)):
-            if where == "":
-                raise misused(f"{self.verb}: --{option} has an empty name; give the name of a file")
-            folder = os.path.dirname(where or "") or "."
-            if where is not None and not os.path.isdir(folder):  # said before measuring, not after
-                raise UsageError(
-                    f"{self.verb}: {where}: its folder does not exist; make it, or give another "
-                    f"file to --{option}"
-                )
+        for option, where in (("--html", self.html), ("--trace", self.trace)):
+            if where is not None:
+                output.check_place(self.verb, option, where)
 
 
 def run(command: list[str], limits: "Limits", to: Outputs, fail_if: str | None) -> None:
