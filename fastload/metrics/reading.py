@@ -12,7 +12,7 @@ from fastload.errors import UsageError
 from fastload.loader.loader import DataLoader
 from fastload.metrics.facts import Facts, facts
 from fastload.metrics.names import METRICS, Metric
-from fastload.order import distributed
+from fastload.order import distributed, places
 
 Loaders = DataLoader[Any] | Mapping[str, DataLoader[Any]]
 _names = weakref.WeakKeyDictionary[DataLoader[Any], str]()  # of loaders that were given no name
@@ -126,5 +126,5 @@ def _rank(loader: DataLoader[Any]) -> str:
     """As the sampler or torch.distributed says; else as launchers tell it."""
     world, rank = distributed.split(loader)
     told = os.environ.get("RANK", "")
-    known = world > 1 or distributed.joined() or not told.isdigit()
+    known = world > 1 or places.joined() or not told.isdigit()
     return str(rank) if known else str(int(told))

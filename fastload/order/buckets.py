@@ -9,9 +9,9 @@ import numpy as np
 from fastload import _native
 from fastload.errors import UsageError
 from fastload.order import bucket_data, groups, mixture, shapes
-from fastload.order.distributed import place
 from fastload.order.groups import GroupSampler, How, Sized, whole
-from fastload.order.samplers import next_epoch, place_problems, plain
+from fastload.order.places import place, place_problems, plain
+from fastload.order.samplers import next_epoch
 from fastload.order.shapes import Shape
 from fastload.spec import Longs
 
@@ -78,7 +78,7 @@ class BucketSampler(GroupSampler):
         rank: int | None = None,
         drop_last: bool = False,
     ) -> None:
-        how = How(shuffle, plain(seed), drop_last, *place(num_replicas, rank))
+        how = How(shuffle, plain(seed), drop_last, *place("BucketSampler", num_replicas, rank))
         super().__init__(how)
         self.batch_size, self.batch_pixels = batch_size, batch_pixels
         problems = [

@@ -14,20 +14,12 @@ from fastload.attach.looking import asked
 from fastload.errors import UsageError
 from fastload.order import blocks, mixture
 from fastload.order.loaders import OrderedLoader
-from fastload.order.samplers import CHUNK, next_epoch, occurrences, place_problems, plain, stretches
+from fastload.order.places import joined, place, place_problems, plain
+from fastload.order.samplers import CHUNK, next_epoch, occurrences, stretches
 from fastload.spec import Floats, Longs, Work
 
 COUNTED = 1 << 18  # positions drawn at once, where a resumed epoch counts what came before
 ROUND = 256  # samples: repeated augmentation keeps a multiple of them, as DeiT does
-
-
-def joined() -> bool:
-    """Whether this process is one of several in a process group."""
-    return (
-        torch.distributed.is_available()
-        and torch.distributed.is_initialized()
-        and torch.distributed.get_world_size() > 1
-    )
 
 
 def split(loader: OrderedLoader) -> tuple[int, int]:
@@ -111,7 +103,7 @@ class DistributedSampler(torch.utils.data.Sampler[int]):
         window: int | None = None,
     ) -> None:
         self.length = dataset if isinstance(dataset, int) else len(dataset)
-        self.num_replicas, self.rank = place(num_replicas, rank)
+        self.num_replicas, self.rank = place("DistributedSampler", num_replicas, rank)
         self.shuffle = shuffle
         self.seed = plain(seed)
         self.drop_last = drop_last
@@ -276,15 +268,6 @@ class DistributedSampler(torch.utils.data.Sampler[int]):
         if self.num_samples is not None and self.num_samples < 0:
             return [f"num_samples is {self.num_samples}, want 0 or more"]
         return []
-
-
-def place(world: int | None, rank: int | None) -> tuple[int, int]:
-    """How many ranks there are, and which one this is; None asks torch.distributed."""
-    if world is None:
-        world = torch.distributed.get_world_size() if joined() else 1
-    if rank is None:
-        rank = torch.distributed.get_rank() if joined() and world > 1 else 0
-    return plain(world), plain(rank)
 
 
 def _shares(weights: Floats) -> Floats:

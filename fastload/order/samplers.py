@@ -1,12 +1,10 @@
 """Orders of an epoch that need no table, and what a loader must know about any order."""
 
-import operator
 from collections.abc import Callable, Iterator, Sized
 from typing import Protocol, cast
 
 import numpy as np
 import torch
-import torch.distributed
 import torch.utils.data
 from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler
 from torch.utils.data.distributed import DistributedSampler
@@ -14,6 +12,7 @@ from torch.utils.data.distributed import DistributedSampler
 from fastload import rng
 from fastload.errors import UsageError
 from fastload.order import blocks, mixture
+from fastload.order.places import place, place_problems, plain
 from fastload.spec import OCCURRENCES, Longs, repeated
 from fastload.system.opening import Opening
 
@@ -82,13 +81,8 @@ class ShuffleSampler(torch.utils.data.Sampler[int]):
         window: int | None = None,
     ) -> None:
         self.length = data_source if isinstance(data_source, int) else len(data_source)
-        joined = torch.distributed.is_available() and torch.distributed.is_initialized()
-        if num_replicas is None:
-            num_replicas = torch.distributed.get_world_size() if joined else 1
-        if rank is None:
-            rank = torch.distributed.get_rank() if joined and num_replicas > 1 else 0
         self.seed, self.drop_last = plain(seed), drop_last
-        self.num_replicas, self.rank = plain(num_replicas), plain(rank)
+        self.num_replicas, self.rank = place("ShuffleSampler", num_replicas, rank)
         self._blocks = blocks.of_data(data_source, window)
         self.window = self._blocks.window if self._blocks else 0
         problems = self._problems()
@@ -138,30 +132,6 @@ class ShuffleSampler(torch.utils.data.Sampler[int]):
         wrong = f"data_source is {self.length}, want 0 samples or more"
         problems = [wrong] * (self.length < 0)
         return problems + place_problems(self.seed, self.num_replicas, self.rank)
-
-
-def plain(value: int) -> int:
-    """A whole number of any kind, such as NumPy's, as Python's own; what is none as it is, for
-    `place_problems` to say so.
-    """
-    try:
-        return operator.index(value)
-    except TypeError:
-        return value
-
-
-def place_problems(seed: object, num_replicas: object, rank: object) -> list[str]:
-    """What is wrong with these arguments of a sampler, which `plain` has seen."""
-    ranks = num_replicas if isinstance(num_replicas, int) and num_replicas >= 1 else None
-    problems = [
-        (isinstance(seed, int) and 0 <= seed < 1 << 64, f"seed is {seed!r}, want 0 to 2**64 - 1"),
-        (ranks is not None, f"num_replicas is {num_replicas!r}, want 1 or more"),
-        (
-            isinstance(rank, int) and 0 <= rank < (ranks or 1),
-            f"rank is {rank!r}, want 0 to {(ranks or 1) - 1}",
-        ),
-    ]
-    return [text for good, text in problems if not good]
 
 
 def order(

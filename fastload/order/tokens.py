@@ -10,10 +10,10 @@ from fastload import _native, rng
 from fastload.errors import UsageError
 from fastload.order import bucket_data, grids, groups, leftovers, mixture
 from fastload.order.blocks import STEP
-from fastload.order.distributed import place
 from fastload.order.groups import Groups, GroupSampler, How, Sized, whole
 from fastload.order.leftovers import Moves
-from fastload.order.samplers import next_epoch, place_problems, plain
+from fastload.order.places import place, place_problems, plain
+from fastload.order.samplers import next_epoch
 from fastload.spec import Array, Ints, Longs, Tokens
 from fastload.transforms.base import MAX_SIDE
 
@@ -79,7 +79,7 @@ class TokenSampler(GroupSampler):
         rank: int | None = None,
         drop_last: bool = False,
     ) -> None:
-        how = How(shuffle, plain(seed), drop_last, *place(num_replicas, rank))
+        how = How(shuffle, plain(seed), drop_last, *place("TokenSampler", num_replicas, rank))
         super().__init__(how)
         given = [lengths] if isinstance(lengths, int) else list(lengths)
         problems = [
