@@ -69,7 +69,7 @@ def listed(problems: Sequence[str]) -> str:
 class FastloadError(Exception):
     """Base of all errors below; the command line prints it without a traceback."""
 
-    exit_status = 1  # of the command line; 2: it was given a word that nobody knows
+    exit_status = 1  # of the command line; 2: that itself is wrong
 
     def __str__(self) -> str:
         return readable(super().__str__())
@@ -95,6 +95,13 @@ def mistyped(error: Error, name: str, names: Iterable[str]) -> Error:
     if near := meant(name, names):
         text = str(error)
         error.args = (f"{text.rpartition('; ')[0] or text}; {near}",)
+    return error
+
+
+def misused(text: str) -> "UsageError":
+    """The error for options that make no sense on any data. The command line ends with status 2."""
+    error = UsageError(text)
+    error.exit_status = 2
     return error
 
 

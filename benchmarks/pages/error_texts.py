@@ -21,7 +21,8 @@ CLASSES = tuple(
     and issubclass(kind, (errors.FastloadError, Warning))
     and name not in errors.ALSO.values()
 )
-MAKERS = {"sample_error": "SampleError"}  # functions that make an error of a class
+# Functions that make an error of a class
+MAKERS = {"sample_error": "SampleError", "misused": "UsageError"}
 # The house's form of a text: what was got and wanted, or what to do. Strings of that form are parts
 # of errors wherever they stand, such as the reasons and problems that one error collects.
 FORM = re.compile(r"; [a-z{]|[(,; ](want|got|wants) ")
@@ -79,9 +80,11 @@ def texts() -> list[Text]:
 
 
 def raising() -> dict[str, set[str]]:
-    """The classes that each module makes errors of, by its path below fastload/."""
+    """The classes that each module makes errors of, by its path below fastload/; MAKERS' own module
+    has no texts.
+    """
     out: dict[str, set[str]] = {}
-    for path in sorted(PACKAGE.rglob("*.py")):
+    for path in sorted({*PACKAGE.rglob("*.py")} - {PACKAGE / "errors.py"}):
         if kinds := {kind for kind, _ in _calls(_tree(path))}:
             out[path.relative_to(PACKAGE).as_posix()] = kinds
     return out

@@ -19,7 +19,7 @@ CLASS_NOTES = {
         "the loader is made. Else the same reasons are in `loader.explain()` and in "
         "`FallbackWarning`."
     ),
-    "UsageError": "The command line prints it as one line and ends with exit code 1.",
+    "UsageError": "The command line prints it as one line, and ends with exit code 1 or 2.",
     "SourceError": "Nothing was read but names, indexes and headers.",
     "ConversionError": (
         "What was there before is untouched, or goes on with `--resume`. [convert.md](convert.md) "

@@ -70,31 +70,42 @@ def top(
 
 def main() -> None:
     try:
-        # A verb gives nothing, typer.Exit its status
-        status = build()(prog_name="fastload", standalone_mode=False)
-    except FastloadError as error:
-        for line in as_options(str(error)).splitlines():
-            print(f"fastload: {printable(line)}", file=sys.stderr)
-        sys.exit(error.exit_status)
-    except WrongCommandLine as error:
-        if type(error).__name__ == "NoArgsIsHelpError":
-            print(error, file=sys.stderr)
-        else:
-            print(f"fastload: {printable(said(error))}", file=sys.stderr)
-        sys.exit(USAGE)
-    except typer.Abort:
-        sys.exit(1)
+        status = _status()
     except BrokenPipeError:  # nobody reads our output any more, as in `fastload inspect | head`
         sys.stderr.close()
         sys.exit(1)
     if status == INTERRUPTED:
         die_of_interrupt()
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # no traceback of the end
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _status() -> object:
+    """The verb's own: it gives nothing, typer.Exit its status. Or that of an error, which is
+    told.
+    """
+    try:
+        return build()(prog_name="fastload", standalone_mode=False)
+    except FastloadError as error:
+        for line in as_options(str(error)).splitlines():
+            print(f"fastload: {printable(line)}", file=sys.stderr)
+        return error.exit_status
+    except WrongCommandLine as error:
+        if type(error).__name__ == "NoArgsIsHelpError":
+            print(error, file=sys.stderr)
+        else:
+            print(f"fastload: {printable(said(error))}", file=sys.stderr)
+        return USAGE
+    except typer.Abort:
+        return 1
+    except KeyboardInterrupt:  # before or after the verb, which gives its status itself
+        return INTERRUPTED
 
 
 def die_of_interrupt() -> None:
     """End as Ctrl-C ends a program: a shell that runs several stops too."""
-    for stream in (sys.stdout, sys.stderr):
+    for stream in filter(None, (sys.stdout, sys.stderr)):
         stream.flush()
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.kill(os.getpid(), signal.SIGINT)

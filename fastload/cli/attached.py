@@ -1,7 +1,6 @@
 """`fastload profile -- COMMAND`, and how every profile is printed."""
 
 import json
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ import typer
 from rich.text import Text
 
 from fastload.cli import output
-from fastload.errors import UsageError
+from fastload.errors import UsageError, misused
 from fastload.files.below import replace_file
 
 if TYPE_CHECKING:
@@ -32,12 +31,12 @@ def limits(
     from fastload.attach.control import Limits
 
     if steps is not None and steps < 1:
-        raise UsageError(f"profile: --steps is {steps}, want 1 or more")
+        raise misused(f"profile: --steps is {steps}, want 1 or more")
     if whole and (steps is not None or ladder):
-        raise UsageError("profile: --whole excludes --steps and --ladder; give one")
+        raise misused("profile: --whole excludes --steps and --ladder; give one")
     if whole and (seconds is not None or quick):
         which = "--quick" if quick else "--seconds"
-        raise UsageError(
+        raise misused(
             f"profile: --whole lets the command run to its end, and {which} stops it before; leave "
             "one out"
         )
@@ -58,18 +57,9 @@ class Outputs:
     verb: str = "profile"
 
     def __post_init__(self) -> None:
-        json_to = None if self.json == "-" else self.json
-        for option, where in (("json", json_to), ("html", self.html), ("trace", self.trace)):
-            if where == "":
-                raise UsageError(
-                    f"{self.verb}: --{option} has an empty name; give the name of a file"
-                )
-            folder = os.path.dirname(where or "") or "."
-            if where is not None and not os.path.isdir(folder):  # said before measuring, not after
-                raise UsageError(
-                    f"{self.verb}: {where}: its folder does not exist; make it, or give another "
-                    f"file to --{option}"
-                )
+        for option, where in (("--html", self.html), ("--trace", self.trace)):
+            if where is not None:
+                output.check_place(self.verb, option, where)
 
 
 def run(command: list[str], limits: "Limits", to: Outputs, fail_if: str | None) -> None:
@@ -150,7 +140,7 @@ def compare(files: tuple[str, str], json_to: str | None, *, beside: Sequence[str
     from fastload.profiler import compare as two
 
     if beside:
-        raise UsageError(
+        raise misused(
             f"profile: --compare takes two reports and measures nothing; leave out {beside[0]}"
         )
     comparison = two.compare(two.read(files[0]), two.read(files[1]))

@@ -15,7 +15,7 @@ from fastload.cli.convert_report import (
     transcoding_text,
 )
 from fastload.cli.output import emit, interruptible, meter, table
-from fastload.errors import UsageError
+from fastload.errors import misused
 from fastload.spec import Json
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ SHOWN = 20  # bad samples on the terminal; all are in the JSON
 def refuse(**options: bool) -> None:
     """Raises UsageError for an option that only shards have."""
     if names := [name for name, there in options.items() if there]:
-        raise UsageError(
+        raise misused(
             f"convert: {', '.join(names)} {'is' if len(names) == 1 else 'are'} for shards, not for "
             "a .beton file; leave out"
         )

@@ -10,7 +10,7 @@ from rich.text import Text
 from fastload.cli import convert_on, web
 from fastload.cli.convert_report import emit_plan, log_bad, log_reasons
 from fastload.cli.output import AS_IT_WAS, emit, interruptible, log, meter, table
-from fastload.errors import UsageError
+from fastload.errors import UsageError, misused
 from fastload.files import formats
 from fastload.spec import Json
 
@@ -37,7 +37,7 @@ def delete(where: str, arguments: Json) -> None:
 
     if arguments["target"] is not None or arguments["dry_run"]:
         what = "--dry-run" if arguments["dry_run"] else f"{where} and {arguments['target']}"
-        raise UsageError(
+        raise misused(
             f"convert: --delete without --append takes one data set alone (got {what}); write "
             "fastload convert DATA --delete KEY|FILE, or add --append"
         )
@@ -70,7 +70,7 @@ def append(source: str, target: str, options: "Options", choice: "Choice", argum
         return
     on, tasks = convert_on.engine(arguments["on"], arguments["workers"])
     if tasks is not None:
-        raise UsageError("convert: --on slurm does not append; take --on processes or --on ray")
+        raise misused("convert: --on slurm does not append; take --on processes or --on ray")
     begin = time.perf_counter()
     with interruptible():
         done = job.append(source, target, options, choice, keys, _metered, absorbed, on)
@@ -120,7 +120,7 @@ def _rows(done: "AppendSummary") -> Sequence[tuple[str, Any]]:
 def check_format(to: str | None) -> str:
     """The format that is added to. Raises UsageError for another one."""
     if to not in (None, formats.SHARDS):
-        raise UsageError(
+        raise misused(
             f"convert: only {formats.SHARDS} are added to (got --to {to}); leave --to out"
         )
     return formats.SHARDS

@@ -9,7 +9,7 @@ import typer
 from rich.text import Text
 
 from fastload.cli.output import emit, log, put, table
-from fastload.errors import UsageError
+from fastload.errors import UsageError, misused
 from fastload.spec import Json
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ SIDE = 320  # px of a picture there
 def refuse(arguments: Json, what: str) -> None:
     """Raises UsageError where there is a budget for what has none."""
     if arguments["budget"]:
-        raise UsageError(
+        raise misused(
             f"convert: --budget is not for {what}; give --max-side and --quality themselves"
         )
 
@@ -40,7 +40,7 @@ def chosen(prepared: "Job", arguments: Json) -> "tuple[Options, Range] | None":
     from fastload.conversion import budget  # loads torch, which --help does not
 
     if arguments["resume"]:
-        raise UsageError(
+        raise misused(
             "convert: --resume takes the --max-side and --quality that were found (stderr has "
             "them); give these in the place of --budget"
         )

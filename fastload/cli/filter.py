@@ -9,7 +9,7 @@ from fastload.cli.convert_options import Overwrite
 from fastload.cli.linking import Source, say
 from fastload.cli.output import AS_IT_WAS, JsonTo, interruptible
 from fastload.cli.verbs import Verb
-from fastload.errors import UsageError
+from fastload.errors import misused
 
 WHERE = (
     "Condition on key, label, class_name, height, width, size, format: width >= 224 and label "
@@ -40,11 +40,11 @@ def filter(
     from fastload.conversion.spread import filter as spread
 
     if where is None and not unique:
-        raise UsageError("filter: nothing says which samples stay; give --where or --unique")
+        raise misused("filter: nothing says which samples stay; give --where or --unique")
     if on is not None and where is None:
-        raise UsageError("filter: --on finds what meets --where (got --unique alone); leave it out")
+        raise misused("filter: --on finds what meets --where (got --unique alone); leave it out")
     if on is None and workers is not None:
-        raise UsageError("filter: --workers says how many --on has (got no --on); leave it out")
+        raise misused("filter: --workers says how many --on has (got no --on); leave it out")
     with convert_on.others("filter", on, workers) as by, interruptible(AS_IT_WAS):
         condition = where if by is None or where is None else spread.rows(source, where, by)
         done = filtering.run(

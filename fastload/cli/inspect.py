@@ -1,13 +1,15 @@
 """fastload inspect: what lies at a path."""
 
+import io
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
 
-from fastload.cli.output import JsonTo, emit, room, table
+from fastload.cli.output import JsonTo, check_place, emit, room, table
 from fastload.cli.verbs import Verb, old_names
 from fastload.errors import UsageError
+from fastload.files.below import replace_file
 from fastload.files.formats import summary_of
 from fastload.remote.urls import public
 
@@ -44,6 +46,8 @@ def inspect(
     json_to: JsonTo = None,
 ) -> None:
     """Say what a data set holds: samples, classes, formats, sizes."""
+    if png is not None:
+        check_place("inspect", "--output", png)
     if versions:
         _versions(path, json_to)
         return
@@ -156,8 +160,10 @@ def _padded(rows: "list[tuple[str, str, str]]") -> list[tuple[str, str, str]]:
 def _draw(facts: "Facts", path: str) -> None:
     from fastload.conversion.histograms import picture
 
+    data = io.BytesIO()
+    picture(facts.histograms).save(data, "PNG")
     try:
-        picture(facts.histograms).save(path, "PNG")
+        replace_file(path, data.getvalue())
     except OSError as error:
         raise UsageError(
             f"{path}: cannot be written ({error.strerror or error}); give another file to --output"

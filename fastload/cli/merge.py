@@ -8,7 +8,7 @@ from fastload.cli.convert_options import Overwrite
 from fastload.cli.linking import say
 from fastload.cli.output import AS_IT_WAS, JsonTo, interruptible
 from fastload.cli.verbs import Verb
-from fastload.errors import UsageError
+from fastload.errors import misused
 
 
 def register(app: typer.Typer) -> None:
@@ -31,7 +31,7 @@ def merge(
     from fastload.conversion.interrupts import absorbed
 
     if len(sources) < 3:
-        raise UsageError(
+        raise misused(
             f"merge: got {len(sources)} paths, want at least two data sets and a folder for the "
             "result; give them"
         )

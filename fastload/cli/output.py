@@ -24,15 +24,36 @@ from rich.table import Table
 from rich.text import Text
 
 from fastload.backends import table as backend_facts
-from fastload.errors import UsageError, readable
+from fastload.errors import UsageError, misused, readable
 from fastload.files.below import replace_file
 from fastload.files.formats import SOURCES, known
 from fastload.spec import Json, finite
 
+
+def check_place(verb: str, option: str, where: str) -> None:
+    """Whether a file can lie there is said before the work, not after. Raises UsageError."""
+    if not where:
+        raise misused(f"{verb}: {option} has an empty name; give the name of a file")
+    if not os.path.isdir(os.path.dirname(where) or "."):
+        raise UsageError(
+            f"{verb}: {where}: its folder does not exist; make it, or give another file to {option}"
+        )
+
+
+def _json_place(context: typer.Context, where: str | None) -> str | None:
+    """Raises UsageError."""
+    if where not in (None, "-") and not context.resilient_parsing:
+        check_place(context.command_path.split()[1], "--json", where)
+    return where
+
+
 JsonTo = Annotated[
     str | None,
     typer.Option(
-        "--json", metavar="FILE", help="Write the result as JSON to FILE, or to stdout with '-'."
+        "--json",
+        metavar="FILE",
+        help="Write the result as JSON to FILE, or to stdout with '-'.",
+        callback=_json_place,
     ),
 ]
 
@@ -63,7 +84,8 @@ def emit(result: Json, json_to: str | None, *shown: Any) -> None:
         return
     text = json.dumps(finite(result), indent=2, sort_keys=False, allow_nan=False) + "\n"
     if json_to == "-":
-        sys.stdout.write(text)
+        with to_stdout():
+            print(text, end="")
         return
     try:
         _write(json_to, text)
@@ -82,6 +104,23 @@ def _write(where: str, text: str) -> None:
             file.write(text)
     else:
         replace_file(where, text.encode())
+
+
+@contextmanager
+def to_stdout() -> Iterator[None]:
+    """Around what writes there. Raises UsageError where it takes no more, as of a full disk."""
+    try:
+        yield
+        if sys.stdout is not None:  # closed from the begin
+            sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        # Else Python would complain at its end of what it still holds
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise UsageError(
+            f"stdout: cannot be written ({error.strerror}); make room for it"
+        ) from error
 
 
 def printable(text: str) -> str:
@@ -104,7 +143,8 @@ def put(item: Any) -> None:
         item.width = Measurement.get(results, whole, item).maximum
     if isinstance(item, Text) and results.is_terminal:
         item = Text("\n").join(_wrapped(item, results.width))
-    results.print(item)
+    with to_stdout():
+        results.print(item)
 
 
 def room() -> int:

@@ -11,8 +11,8 @@ from rich.text import Text
 
 from fastload.cli import output, programs
 from fastload.cli.output import DATA
+from fastload.cli.show import refuse
 from fastload.cli.verbs import RECIPES, Verb
-from fastload.errors import UsageError
 from fastload.spec import Json
 
 if TYPE_CHECKING:
@@ -158,8 +158,6 @@ def _refuse(
     images: int, batch_size: int, seed: int, workers: int, fail_above: float | None, out: str | None
 ) -> None:
     """Raises UsageError with all problems."""
-    from fastload.sheets import files
-
     problems = [f"parity: --images is {images}, want 1 to {MOST_IMAGES}"] * (
         not 1 <= images <= MOST_IMAGES
     )
@@ -170,9 +168,7 @@ def _refuse(
     ] * (workers < 0)
     if fail_above is not None and not fail_above >= 0:
         problems.append(f"parity: --fail-above is {fail_above:g}, want 0 or more levels")
-    problems += files.problems(out) if out is not None else []
-    if problems:
-        raise UsageError("\n".join(problems))
+    refuse(problems, out)
 
 
 def _sheet(report: "Report", path: str, whose: str) -> "Sheet":

@@ -8,7 +8,7 @@ from rich.text import Text
 from fastload.cli import attached, output
 from fastload.cli import plan_options as o
 from fastload.cli.verbs import Verb
-from fastload.errors import UsageError
+from fastload.errors import misused
 
 if TYPE_CHECKING:
     from fastload.forecast.findings import Forecast
@@ -63,7 +63,7 @@ def plan(
     if rates is not None:
         o.check_rates(given)
     elif data is None:
-        raise UsageError(
+        raise misused(
             "plan: no data set given; give --data DIR, or run fastload demo, which makes one"
         )
     _print(_forecast(given), outputs)

@@ -9,7 +9,7 @@ import typer
 from fastload.cli import output
 from fastload.cli.output import DATA
 from fastload.cli.verbs import GPUS, RECIPES, words
-from fastload.errors import UsageError, mistyped
+from fastload.errors import UsageError, mistyped, misused
 
 # Whole numbers, and the least that makes sense
 LEAST = {"epochs": 1, "images": 1, "gpus": 1, "workers": 0, "batch_size": 1}
@@ -120,16 +120,16 @@ def check(given: Mapping[str, Any]) -> None:
         value = given[name]
         if value is not None and value < least:
             option = name.replace("_", "-")
-            raise UsageError(f"plan: --{option} is {value}, want {least} or more")
+            raise misused(f"plan: --{option} is {value}, want {least} or more")
     rate, target = given["step_rate"], given["target"]
     if rate is not None and not 0 < rate < 1e9:
-        raise UsageError(f"plan: --step-rate is {rate:g}, want more than 0 images/s")
+        raise misused(f"plan: --step-rate is {rate:g}, want more than 0 images/s")
     if target is not None and not 0 < target < 1:
-        raise UsageError(
+        raise misused(
             f"plan: --target is {target:g}, want a share between 0 and 1; write 0.78 for 78 %"
         )
     if not 1 <= given["seconds"] <= 3600:
-        raise UsageError(f"plan: --seconds is {given['seconds']:g}, want 1 to 3600")
+        raise misused(f"plan: --seconds is {given['seconds']:g}, want 1 to 3600")
     _together(given)
 
 
@@ -142,34 +142,34 @@ def _together(given: Mapping[str, Any]) -> None:
     }
     named = [option for option, value in steps.items() if value]
     if len(named) > 1:
-        raise UsageError(f"plan: {' and '.join(named)} all say what the step is; give one")
+        raise misused(f"plan: {' and '.join(named)} all say what the step is; give one")
     if given["cpu_step"] and given["gpus"] != 1:
-        raise UsageError(
+        raise misused(
             f"plan: --cpu-step runs the step on this CPU, and --gpus is {given['gpus']}; leave one "
             "out"
         )
     if given["price_disk"] is not None and given["compare"] != "formats":
-        raise UsageError(
+        raise misused(
             "plan: --price-disk tells formats of the data apart; add --compare formats, or leave "
             "it out"
         )
     machines = given["compare"] == "machines"
     if given["machine"] is not None and (named or given["gpus"] != 1):
         extra = named[0] if named else "--gpus"
-        raise UsageError(
+        raise misused(
             f"plan: --machine says which GPUs there are, and so does {extra}; leave one out"
         )
     if machines and given["machine"] is None:
-        raise UsageError(
+        raise misused(
             "plan: --compare machines has none to compare; give a file of them with --machine"
         )
     if given["machine"] is not None and not machines and given["compare"] == "workers":
-        raise UsageError(
+        raise misused(
             "plan: --compare workers is about this machine's loader, and --machine names another; "
             "leave one out"
         )
     if given["model"] is not None and (given["assume"] or given["step_rate"] or given["machine"]):
-        raise UsageError(
+        raise misused(
             f"plan: --model {given['model']} is for a step that runs here, and its rate is given; "
             "leave one out"
         )
@@ -185,12 +185,12 @@ def check_rates(given: Mapping[str, Any]) -> None:
     named = [name for name, there in measuring.items() if there]
     if named:
         option = named[0].replace("_", "-")
-        raise UsageError(
+        raise misused(
             f"plan: --rates {given['rates']} has what was measured, and --{option} is for "
             "measuring; leave one out"
         )
     if given["compare"] not in (None, *COMPUTED):
-        raise UsageError(
+        raise misused(
             f"plan: --compare {given['compare']} has to measure, and --rates measures nothing; "
             f"leave one out, or compare {' or '.join(COMPUTED)}"
         )

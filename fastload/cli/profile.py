@@ -38,7 +38,7 @@ from fastload.cli.profile_options import (
     check_together,
 )
 from fastload.cli.verbs import Verb, given
-from fastload.errors import UsageError
+from fastload.errors import misused
 
 if TYPE_CHECKING:
     from fastload.profiler import Report
@@ -100,7 +100,7 @@ def profile(
 def _report(recipe: str, data: str | None, setup: Setup, more: More, *, quick: bool) -> "Report":
     """The report of a recipe on a folder. Raises FastloadError."""
     if data is None:
-        raise UsageError(
+        raise misused(
             "profile: no data set given; give --data DIR, or run fastload demo, which makes one"
         )
     from fastload import recipes  # imports torch, which usage errors need not wait for
@@ -143,7 +143,7 @@ def _data(data: str | None, command: list[str] | None) -> tuple[str | None, list
     if not command or len(command) > 1 or not (os.path.isdir(command[0]) or _is_data(command[0])):
         return data, command
     if data is not None:
-        raise UsageError(f"profile: data given twice ({command[0]} and --data {data}); give one")
+        raise misused(f"profile: data given twice ({command[0]} and --data {data}); give one")
     return command[0], None
 
 

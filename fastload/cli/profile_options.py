@@ -8,7 +8,7 @@ import typer
 from fastload.cli import output
 from fastload.cli.output import DATA
 from fastload.cli.verbs import GPUS, RECIPES, words
-from fastload.errors import UsageError, mistyped
+from fastload.errors import UsageError, mistyped, misused
 
 BACKENDS = (*output.BACKENDS, "all")
 DEVICES = ("cpu", "cuda")
@@ -155,17 +155,17 @@ class Setup:
                 text = f"profile: --{name} is {value!r}, want {' or '.join(known)}"
                 raise mistyped(UsageError(text), value, known)
         if self.workers is not None and self.workers < 0:
-            raise UsageError(
+            raise misused(
                 f"profile: --workers is {self.workers}, want 0 or more (0: everything in one "
                 "thread)"
             )
         if self.batch_size is not None and self.batch_size < 1:
-            raise UsageError(f"profile: --batch-size is {self.batch_size}, want 1 or more")
+            raise misused(f"profile: --batch-size is {self.batch_size}, want 1 or more")
         self._check_step()
         if self.seconds is not None and not 1 <= self.seconds <= 3600:
-            raise UsageError(f"profile: --seconds is {self.seconds:g}, want 1 to 3600")
+            raise misused(f"profile: --seconds is {self.seconds:g}, want 1 to 3600")
         if self.seconds is not None and quick:
-            raise UsageError(
+            raise misused(
                 f"profile: --quick and --seconds {self.seconds:g} both say how long to measure; "
                 "give one"
             )
@@ -174,11 +174,9 @@ class Setup:
         if self.step_rate is None:
             return
         if not 0 < self.step_rate < 1e9:
-            raise UsageError(
-                f"profile: --step-rate is {self.step_rate:g}, want more than 0 images/s"
-            )
+            raise misused(f"profile: --step-rate is {self.step_rate:g}, want more than 0 images/s")
         if self.assume is not None:
-            raise UsageError(
+            raise misused(
                 f"profile: --step-rate {self.step_rate:g} and --assume {self.assume} both set the "
                 "step's rate; give one"
             )
@@ -208,12 +206,12 @@ def check_kind(given: list[str], *, command: bool) -> None:
     """
     wrong = [option for option in given if option in (OF_RECIPES if command else OF_COMMANDS)]
     if wrong and command:
-        raise UsageError(
+        raise misused(
             f"profile: {wrong[0]} is for a recipe with --data, and a command runs as it is; leave "
             "it out, or put it behind -- with the command"
         )
     if wrong:
-        raise UsageError(
+        raise misused(
             "profile: --steps, --whole, --ladder and --trace are for a command; give one after --"
         )
 
@@ -226,13 +224,13 @@ def check_together(setup: Setup, data: str | None, more: More, *, command: bool)
             if command
             else "--step-rate and --assume play a step without one"
         )
-        raise UsageError(
+        raise misused(
             f"profile: --model {setup.model} is for a recipe's real step, and {what}; leave one out"
         )
     if command and data is not None:
-        raise UsageError("profile: --data and a command exclude each other; give one")
+        raise misused("profile: --data and a command exclude each other; give one")
     if command and more:
-        raise UsageError(
+        raise misused(
             "profile: --sweep, --cold, --verify, --cuts and --schedule need a recipe and --data, "
             "not a command"
         )

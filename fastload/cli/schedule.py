@@ -7,7 +7,7 @@ from rich.text import Text
 
 from fastload.cli import attached, output
 from fastload.cli.profile_options import More, Setup
-from fastload.errors import UsageError
+from fastload.errors import misused
 
 # Options of fastload profile that say nothing of a schedule
 OTHERS = ("--quick", "--fail-if")
@@ -62,11 +62,11 @@ def _command(recipe: str, data: str, setup: Setup) -> str:
 def _check(data: str | None, asked: Sequence[str]) -> None:
     """Raises UsageError. asked: options that do not go with it."""
     if asked:
-        raise UsageError(
+        raise misused(
             f"profile: --schedule measures a recipe's loader and step, and {asked[0]} is given; "
             "leave one out"
         )
     if data is None:
-        raise UsageError(
+        raise misused(
             "profile: no data set given; give --data DIR, or run fastload demo, which makes one"
         )

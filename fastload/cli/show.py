@@ -8,8 +8,8 @@ from rich.text import Text
 from fastload.backends import table as backend_facts
 from fastload.cli import output, programs
 from fastload.cli.output import DATA
-from fastload.cli.verbs import RECIPES, USAGE, Verb, unknown_word, words
-from fastload.errors import UsageError
+from fastload.cli.verbs import RECIPES, Verb, unknown_word, words
+from fastload.errors import UsageError, misused
 from fastload.remote.urls import public
 
 if TYPE_CHECKING:
@@ -151,12 +151,12 @@ def refuse(wrong: list[str], out: str | None) -> None:
     """Raises UsageError with all problems, those of the output file last."""
     from fastload.sheets import files
 
-    wrong = wrong + (files.problems(out) if out is not None else [])
+    wrong = wrong + (files.name_problems(out) if out is not None else [])
+    where = files.place_problems(out) if out is not None else []
     if wrong:
-        error = UsageError("\n".join(wrong))
-        if any(" --backend is " in text for text in wrong):
-            error.exit_status = USAGE
-        raise error
+        raise misused("\n".join([*wrong, *where]))
+    if where:
+        raise UsageError("\n".join(where))
 
 
 def head(batches: "Epoch") -> dict[str, object]:

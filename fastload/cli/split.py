@@ -9,7 +9,7 @@ from fastload.cli.convert_options import Overwrite
 from fastload.cli.linking import Source, say
 from fastload.cli.output import AS_IT_WAS, JsonTo, interruptible
 from fastload.cli.verbs import Verb
-from fastload.errors import UsageError
+from fastload.errors import misused
 
 PARTS = "Names and shares: train=0.9,val=0.1."
 
@@ -60,14 +60,14 @@ def _shares(text: str) -> dict[str, float]:
         try:
             shares[name.strip()] = float(share)
         except ValueError:
-            raise UsageError(
+            raise misused(
                 f"split: {part!r} is no name with a share; write it like train=0.9,val=0.1"
             ) from None
     wrong = [
         name for name in shares if not name or name != os.path.basename(name) or name in (".", "..")
     ]
     if wrong or len(shares) < len(text.split(",")):
-        raise UsageError(
+        raise misused(
             f"split: {text!r} needs a different plain name for each part; write it like "
             "train=0.9,val=0.1"
         )

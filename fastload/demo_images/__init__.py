@@ -8,6 +8,7 @@ lower quality. Each picture here is 1/f noise over a scene of flat shapes; hue a
 largest one, and the direction of the grain, tell the class.
 """
 
+import contextlib
 import json
 import multiprocessing
 import os
@@ -15,7 +16,7 @@ import secrets
 import shutil
 import signal
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, replace
@@ -176,7 +177,9 @@ def _run(jobs: Sequence[Job], workers: int, on_done: Report) -> None:
     spawn = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(workers, mp_context=spawn, initializer=_follow_parent)
     try:
-        for done in pool.map(_write, jobs):
+        with _without_interrupts():
+            results = pool.map(_write, jobs)
+        for done in results:
             on_done(done)
     except BrokenProcessPool as error:
         raise ConversionError(
@@ -184,6 +187,19 @@ def _run(jobs: Sequence[Job], workers: int, on_done: Report) -> None:
         ) from error
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+@contextlib.contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Ctrl-C waits, and processes that begin meanwhile never get it: it is left to their parent."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _follow_parent() -> None:

@@ -2,7 +2,7 @@
 
 import re
 
-from fastload.errors import UsageError
+from fastload.errors import misused
 
 PRICE = re.compile(r"(\d{1,12}(?:\.\d{1,12})?)/([A-Za-z-]+)")
 
@@ -11,7 +11,7 @@ def per_hour(text: str) -> float:
     """Of a machine. Raises UsageError."""
     value = _value(text, "h")
     if value is None:
-        raise UsageError(
+        raise misused(
             f"plan: --price is {text!r}, want a number above 0 per hour; write --price 32.77/h"
         )
     return value
@@ -21,7 +21,7 @@ def per_kwh(text: str) -> float:
     """Of energy. Raises UsageError."""
     value = _value(text, "kWh")
     if value is None:
-        raise UsageError(
+        raise misused(
             f"plan: --price-energy is {text!r}, want a number above 0 per kWh; write "
             "--price-energy 0.30/kWh"
         )
@@ -32,7 +32,7 @@ def per_tb_month(text: str) -> float:
     """Of a disk. Raises UsageError."""
     value, of_gb = _value(text, "TB-month"), _value(text, "GB-month")
     if value is None and of_gb is None:
-        raise UsageError(
+        raise misused(
             f"plan: --price-disk is {text!r}, want a number above 0 per TB-month or GB-month; "
             "write --price-disk 80/TB-month"
         )

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-from fastload.metrics.exporter import Exporter, needed
+from fastload.errors import UsageError
+from fastload.metrics.exporter import Exporter, having, needed
 from fastload.metrics.names import COUNTER, METRICS, Metric
 from fastload.metrics.periodic import checked
 from fastload.metrics.reading import Loaders, Readings, Value, readings
@@ -78,12 +79,19 @@ def opentelemetry(
 
     Raises:
         MetricsError: OpenTelemetry's SDK or its OTLP exporter is not installed.
-        UsageError: There is no loader of fastload's, or `every` is not more than 0.
+        UsageError: There is no loader of fastload's, `every` is not more than 0, `endpoint` is no
+            URL, or `provider` is none.
     """
     reading = readings(WHERE, loaders)
-    checked(WHERE, every)
+    every = checked(WHERE, every)
+    if endpoint is not None and not str(endpoint).startswith(("http://", "https://")):
+        raise UsageError(
+            f"{WHERE}: endpoint is {endpoint!r}, want a URL such as "
+            "http://localhost:4318/v1/metrics"
+        )
     api = needed(NAME, "opentelemetry.metrics")
     if provider is not None:
+        having(WHERE, "provider", provider, "get_meter", "a MeterProvider")
         return Observed(reading, api, provider, own=False)
     sdk = needed(NAME, "opentelemetry.sdk.metrics")
     export = needed(NAME, "opentelemetry.sdk.metrics.export")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fastload.errors import MetricsError
-from fastload.metrics.exporter import Exporter, needed
+from fastload.metrics.exporter import Exporter, having, needed
 from fastload.metrics.names import COUNTER, METRICS
 from fastload.metrics.reading import Loaders, Readings, Value, readings
 
@@ -34,7 +34,7 @@ class Scraped(Exporter):
             self._server, self._thread = self._package.start_http_server(
                 port, address, self._registry
             )
-        except (OSError, OverflowError) as error:
+        except (OSError, OverflowError, TypeError, ValueError) as error:
             self.close()
             raise MetricsError(
                 f"{WHERE}: port {port} of {address} cannot be opened ({error}); give another "
@@ -108,12 +108,13 @@ def prometheus(
 
     Raises:
         MetricsError: prometheus-client is not installed, or the port is taken.
-        UsageError: There is no loader of fastload's.
+        UsageError: There is no loader of fastload's, or `registry` is none.
     """
     reading = readings(WHERE, loaders)
     package = needed("prometheus", "prometheus_client")
     needed("prometheus", "prometheus_client.core")
     if registry is not None:
+        having(WHERE, "registry", registry, "register", "a prometheus_client.CollectorRegistry")
         return Scraped(reading, package, registry)
     exporter = Scraped(reading, package, package.CollectorRegistry())
     exporter.serve(port, address)

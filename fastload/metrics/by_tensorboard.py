@@ -4,7 +4,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from fastload.errors import MetricsError
-from fastload.metrics.exporter import Exporter, needed
+from fastload.metrics.exporter import Exporter, having, needed
 from fastload.metrics.periodic import Periodic, checked
 from fastload.metrics.reading import Loaders, Value, readings
 
@@ -34,21 +34,17 @@ def tensorboard(
 
     Raises:
         MetricsError: TensorBoard is not installed, or the folder cannot be written.
-        UsageError: There is no loader of fastload's, or `every` is not more than 0.
+        UsageError: There is no loader of fastload's, `to` is neither, or `every` is not more than
+            0.
     """
     reading = readings(WHERE, loaders)
-    checked(WHERE, every)
+    every = checked(WHERE, every)
     made = needed("tensorboard", "torch.utils.tensorboard")
     writer: Any = to
     own = isinstance(to, (str, os.PathLike))
-    if own:
-        try:
-            writer = made.SummaryWriter(str(to))
-        except OSError as error:
-            raise MetricsError(
-                f"{WHERE}: {to}: cannot be written ({error.strerror or error}); give a folder of "
-                "yours"
-            ) from error
+    if own and str(to):
+        writer = _writer(made, str(to))
+    having(WHERE, "to", writer, "add_scalar", "a folder or a SummaryWriter")
 
     def take(values: list[Value]) -> None:
         for one in values:
@@ -56,3 +52,14 @@ def tensorboard(
         writer.flush()
 
     return Periodic(WHERE, reading, take, every, writer.close if own else lambda: None)
+
+
+def _writer(made: Any, folder: str) -> Any:
+    """Raises MetricsError."""
+    try:
+        return made.SummaryWriter(folder)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise MetricsError(
+            f"{WHERE}: {folder}: cannot be written ({why}); give a folder of yours"
+        ) from error

@@ -3,7 +3,7 @@
 from typing import Any
 
 from fastload.errors import MetricsError
-from fastload.metrics.exporter import Exporter, needed
+from fastload.metrics.exporter import Exporter, having, needed
 from fastload.metrics.periodic import Periodic, checked
 from fastload.metrics.reading import Loaders, Value, readings
 
@@ -31,14 +31,16 @@ def wandb(
 
     Raises:
         MetricsError: wandb is not installed, or there is no run.
-        UsageError: There is no loader of fastload's, or `every` is not more than 0.
+        UsageError: There is no loader of fastload's, `run` is no run, or `every` is not more than
+            0.
     """
     reading = readings(WHERE, loaders)
-    checked(WHERE, every)
+    every = checked(WHERE, every)
     if run is None:
         run = needed("wandb", "wandb").run
     if run is None:
         raise MetricsError(f"{WHERE}: there is no run; call wandb.init() first, or give its run")
+    having(WHERE, "run", run, "log", "what wandb.init has returned")
 
     def take(values: list[Value]) -> None:
         run.log({one.key: one.value for one in values}, commit=commit)

@@ -8,7 +8,7 @@ import weakref
 from types import ModuleType, TracebackType
 from typing import Any, TypeVar
 
-from fastload.errors import MetricsError
+from fastload.errors import MetricsError, UsageError
 from fastload.metrics.reading import Readings, Value
 
 Own = TypeVar("Own", bound="Exporter")
@@ -78,6 +78,12 @@ class Exporter:
         where: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def having(where: str, name: str, value: object, method: str, want: str) -> None:
+    """Raises UsageError for an object of another tool that has no such method, so is none."""
+    if not callable(getattr(value, method, None)):
+        raise UsageError(f"{where}: {name} is {value!r}, want {want}")
 
 
 def needed(exporter: str, module: str) -> Any:

@@ -1,6 +1,7 @@
 """Values that are given away now and then, by one thread that sleeps in between."""
 
 import math
+import numbers
 import sys
 import threading
 from collections.abc import Callable
@@ -27,7 +28,6 @@ class Periodic(Exporter):
         every: float,
         end: Callable[[], object] = lambda: None,
     ) -> None:
-        checked(where, every)
         super().__init__(readings)
         self._where, self._take, self._every, self._finally = where, take, every, end
         self._stop = threading.Event()
@@ -53,10 +53,12 @@ class Periodic(Exporter):
         self._finally()
 
 
-def checked(where: str, every: float) -> None:
-    """Raises UsageError."""
-    if not (every > 0 and math.isfinite(every)):
+def checked(where: str, every: float) -> float:
+    """s between readings, at most as long as a thread can sleep. Raises UsageError."""
+    known = isinstance(every, numbers.Real) and not isinstance(every, bool)
+    if not known or not 0 < every < math.inf:
         raise UsageError(f"{where}: every is {every!r}, want s between readings, more than 0")
+    return float(min(every, threading.TIMEOUT_MAX))
 
 
 def callback(loaders: Loaders, take: Take, *, every: float = 10.0) -> Exporter:
@@ -73,7 +75,11 @@ def callback(loaders: Loaders, take: Take, *, every: float = 10.0) -> Exporter:
         The exporter, which is a context too; see Exporter.
 
     Raises:
-        UsageError: There is no loader of fastload's, or `every` is not more than 0.
+        UsageError: There is no loader of fastload's, `take` cannot be called, or `every` is not
+            more than 0.
     """
     where = "metrics.callback"
-    return Periodic(where, readings(where, loaders), take, every)
+    reading = readings(where, loaders)
+    if not callable(take):
+        raise UsageError(f"{where}: take is {take!r}, want a function of a list of values")
+    return Periodic(where, reading, take, checked(where, every))

@@ -56,6 +56,10 @@ class Plan:
 
 def load(path: str | os.PathLike[str]) -> Plan:
     """Raises UsageError for what is no forecast."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise UsageError(
+            f"plan: got {type(path).__name__}, want a file; make one with fastload plan --json FILE"
+        )
     where = os.fspath(path)
     try:
         with open(where, "rb") as file:

@@ -99,7 +99,9 @@ def readings(where: str, loaders: Loaders) -> Readings:
     named: Mapping[Any, Any] = loaders if isinstance(loaders, Mapping) else {None: loaders}
     if not named:
         raise UsageError(f"{where}: got no loader, want one, or a dict of loaders by name")
-    for loader in named.values():
+    for name, loader in named.items():
+        if named is loaders and not (isinstance(name, str) and name):
+            raise UsageError(f"{where}: a loader's name is {name!r}, want text")
         if not isinstance(loader, DataLoader):
             raise UsageError(
                 f"{where}: got {type(loader).__name__}, want a fastload.DataLoader or a dict of "

@@ -78,7 +78,7 @@ class BucketSampler(GroupSampler):
         rank: int | None = None,
         drop_last: bool = False,
     ) -> None:
-        how = How(shuffle, plain(seed), drop_last, *place(num_replicas, rank))
+        how = How(shuffle, plain(seed), drop_last, *place("BucketSampler", num_replicas, rank))
         super().__init__(how)
         self.batch_size, self.batch_pixels = batch_size, batch_pixels
         problems = [

@@ -103,7 +103,7 @@ class DistributedSampler(torch.utils.data.Sampler[int]):
         window: int | None = None,
     ) -> None:
         self.length = dataset if isinstance(dataset, int) else len(dataset)
-        self.num_replicas, self.rank = place(num_replicas, rank)
+        self.num_replicas, self.rank = place("DistributedSampler", num_replicas, rank)
         self.shuffle = shuffle
         self.seed = plain(seed)
         self.drop_last = drop_last

@@ -1,27 +1,45 @@
-"""How many ranks there are, and which one this is; None in an argument asks torch.distributed."""
+"""Which of how many ranks this process is."""
 
 import operator
+import os
 from typing import Any
 
 import torch.distributed
 
+from fastload.errors import UsageError
+
 
 def joined() -> bool:
     """Whether this process is one of several in a process group."""
-    return (
-        torch.distributed.is_available()
-        and torch.distributed.is_initialized()
-        and torch.distributed.get_world_size() > 1
-    )
+    return _grouped() and torch.distributed.get_world_size() > 1
 
 
-def place(world: int | None, rank: int | None) -> tuple[int, int]:
-    """How many ranks there are, and which one this is; None asks torch.distributed."""
+def place(where: str, world: int | None, rank: int | None) -> tuple[int, int]:
+    """How many ranks there are, and which one this is; None asks torch.distributed.
+
+    Raises UsageError where it is asked before a launcher's ranks have their process group: each
+    would take the whole epoch.
+    """
     if world is None:
+        if not _grouped() and _launched() > 1:
+            raise UsageError(
+                f"{where}: torch.distributed has no process group yet, and WORLD_SIZE is "
+                f"{_launched()}; call init_process_group before, or give num_replicas and rank"
+            )
         world = torch.distributed.get_world_size() if joined() else 1
     if rank is None:
         rank = torch.distributed.get_rank() if joined() and world > 1 else 0
     return plain(world), plain(rank)
+
+
+def _grouped() -> bool:
+    return torch.distributed.is_available() and torch.distributed.is_initialized()
+
+
+def _launched() -> int:
+    """Ranks that a launcher such as torchrun has begun."""
+    told = os.environ.get("WORLD_SIZE", "")
+    return int(told) if told.isdigit() and "RANK" in os.environ else 1
 
 
 def plain(value: Any) -> Any:

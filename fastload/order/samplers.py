@@ -82,7 +82,7 @@ class ShuffleSampler(torch.utils.data.Sampler[int]):
     ) -> None:
         self.length = data_source if isinstance(data_source, int) else len(data_source)
         self.seed, self.drop_last = plain(seed), drop_last
-        self.num_replicas, self.rank = place(num_replicas, rank)
+        self.num_replicas, self.rank = place("ShuffleSampler", num_replicas, rank)
         self._blocks = blocks.of_data(data_source, window)
         self.window = self._blocks.window if self._blocks else 0
         problems = self._problems()

@@ -79,7 +79,7 @@ class TokenSampler(GroupSampler):
         rank: int | None = None,
         drop_last: bool = False,
     ) -> None:
-        how = How(shuffle, plain(seed), drop_last, *place(num_replicas, rank))
+        how = How(shuffle, plain(seed), drop_last, *place("TokenSampler", num_replicas, rank))
         super().__init__(how)
         given = [lengths] if isinstance(lengths, int) else list(lengths)
         problems = [

@@ -13,20 +13,27 @@ SUFFIXES = (".png", ".html")
 
 def problems(where: str) -> list[str]:
     """Why a sheet cannot be written there, as far as can be seen before it is made."""
-    reasons, folder = [], os.path.dirname(where) or "."
+    return [*name_problems(where), *place_problems(where)]
+
+
+def name_problems(where: str) -> list[str]:
+    """Those of the name alone."""
     suffix = os.path.splitext(where)[1]
-    if suffix.lower() not in SUFFIXES:
-        reasons.append(
-            f"{where}: ends in {suffix!r}, want {' or '.join(SUFFIXES)}; give another name to "
-            "--output"
-        )
+    if suffix.lower() in SUFFIXES:
+        return []
+    want = f"want {' or '.join(SUFFIXES)}; give another name to --output"
+    return [f"{where}: ends in {suffix!r}, {want}"]
+
+
+def place_problems(where: str) -> list[str]:
+    """Those of what lies on the disk."""
+    folder = os.path.dirname(where) or "."
     if not os.path.isdir(folder):
-        reasons.append(
-            f"{where}: folder {folder} does not exist; make it, or give another name to --output"
-        )
-    elif os.path.isdir(where):
-        reasons.append(f"{where}: is a folder; give the name of a file to --output")
-    return reasons
+        what = f"folder {folder} does not exist; make it, or give another name to --output"
+        return [f"{where}: {what}"]
+    if os.path.isdir(where):
+        return [f"{where}: is a folder; give the name of a file to --output"]
+    return []
 
 
 def save(contents: Sheet, where: str) -> None:

@@ -1,6 +1,7 @@
 """The command itself: help, exit codes, one-line errors, what an import costs."""
 
 import json
+import signal
 
 import pytest
 
@@ -74,3 +75,34 @@ def test_listing_recipes_does_not_import_torch(fresh_command):
 def test_a_source_does_not_import_torch(fresh_command):
     done = fresh_command("-c", "import sys, fastload.sources.tars\nprint('torch' in sys.modules)")
     assert done.stdout.split() == ["False"]
+
+
+IMPORTED = """
+import os, signal, sys
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "fastload.cli.output":
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Finder())
+"""
+AT_THE_END = """
+import atexit, os, signal, sys
+atexit.register(os.kill, os.getpid(), signal.SIGINT)
+"""
+
+
+@pytest.mark.parametrize("when", [IMPORTED, AT_THE_END])
+def test_ctrl_c_before_and_after_a_verb_has_no_traceback(fresh_command, when):
+    run = "sys.argv = ['fastload', 'recipes', 'list']\nfrom fastload.__main__ import main\nmain()"
+    done = fresh_command("-c", when + run)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
+    assert bool(done.stdout) == (when is AT_THE_END)
+
+
+def test_what_ignores_ctrl_c_goes_on_ignoring_it(fresh_command):
+    run = "sys.argv = ['fastload', 'recipes', 'list']\nfrom fastload.__main__ import main\nmain()"
+    ignore = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+    done = fresh_command("-c", ignore + IMPORTED + run)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -59,6 +59,31 @@ def test_one_line_that_says_what_was_meant(fails, arguments, text):
 
 
 @pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["show", "x", "-o", "a.png", "--epoch", "-1"], "show: --epoch is -1, want 0 to 2**32 - 1"),
+        (["show", "x", "-o", "a.gif"],
+         "a.gif: ends in '.gif', want .png or .html; give another name to --output"),
+        (["replay", "x", "--sample", "0", "--batch-size", "0"],
+         "replay: --batch-size is 0, want 1 or more"),
+        (["parity", "x", "--images", "0"], "parity: --images is 0, want 1 to 100000"),
+        (["profile", "x.tar", "--seconds", "0"], "profile: --seconds is 0, want 1 to 3600"),
+        (["profile", "--whole", "--steps", "9", "--", "true"],
+         "profile: --whole excludes --steps and --ladder; give one"),
+        (["plan", "--data", "x", "--gpus", "0"], "plan: --gpus is 0, want 1 or more"),
+        (["plan", "--data", "x", "--price", "9"],
+         "plan: --price is '9', want a number above 0 per hour; write --price 32.77/h"),
+        (["split", "x", "y", "--parts", "z"],
+         "split: 'z' is no name with a share; write it like train=0.9,val=0.1"),
+        (["filter", "x", "y"],
+         "filter: nothing says which samples stay; give --where or --unique"),
+    ],
+)  # fmt: skip
+def test_a_value_that_makes_no_sense_on_any_data(fails, arguments, text):
+    assert fails(*arguments) == f"fastload: {text}\n"
+
+
+@pytest.mark.parametrize(
     ("said", "shown"),
     [
         ('use backend="native"', "use --backend native"),
@@ -105,8 +130,9 @@ def test_meant(name, text):
     assert errors.meant(name, recipes.names()) == text
 
 
-def test_only_unknown_words_are_a_wrong_command_line():
+def test_what_depends_on_data_is_no_wrong_command_line():
     assert errors.FastloadError.exit_status == 1
+    assert errors.misused("a").exit_status == 2
     error = errors.UsageError("a (want b; c); see d")
     assert errors.mistyped(error, "hut", ["hot"]) is error
     assert str(error) == "a (want b; c); did you mean hot?"

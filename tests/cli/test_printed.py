@@ -2,10 +2,13 @@
 
 import json
 import os
+import subprocess
+import sys
 
 import pytest
 from rich.text import Text
 
+from fastload import cli
 from fastload.cli import attached, output
 from fastload.errors import UsageError
 from fastload.forecast import page
@@ -51,6 +54,46 @@ def test_json_that_cannot_be_written_leaves_what_was_there(tmp_path):
     with pytest.raises(UsageError, match="give another file to --json"):
         output.emit({"a": 3}, str(tmp_path / "no" / "out.json"))
     assert sorted(os.listdir(tmp_path)) == ["link.json", "out.json"]
+
+
+@pytest.mark.parametrize("more", [[], ["--json", "-"]])
+def test_a_full_disk_behind_stdout_is_one_line(more):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "fastload", "recipes", "list", *more],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    said = "fastload: stdout: cannot be written (No space left on device); make room for it\n"
+    assert (done.returncode, done.stderr) == (1, said)
+
+
+def test_a_closed_stdout_takes_nothing(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    output.emit({"a": 1}, "-")
+    output.emit({"a": 1}, None, "text")
+
+
+@pytest.mark.parametrize(
+    ("verb", "option", "where", "status", "said"),
+    [
+        ("doctor", "--json", "", 2, "doctor: --json has an empty name; give the name of a file"),
+        ("recipes list", "--json", "", 2,
+         "recipes: --json has an empty name; give the name of a file"),
+        ("inspect x", "--json", "no/a.json", 1,
+         ("inspect: no/a.json: its folder does not exist; make it, or give another file to "
+          "--json")),
+        ("inspect x", "--output", "no/a.png", 1,
+         ("inspect: no/a.png: its folder does not exist; make it, or give another file to "
+          "--output")),
+    ],
+)  # fmt: skip
+def test_where_a_file_cannot_lie_is_told_before_the_work(
+    monkeypatch, capsys, verb, option, where, status, said
+):
+    monkeypatch.setattr("sys.argv", ["fastload", *verb.split(), option, where])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    assert (end.value.code, capsys.readouterr()) == (status, ("", f"fastload: {said}\n"))
 
 
 def test_json_goes_into_a_pipe_that_stands_there(tmp_path):

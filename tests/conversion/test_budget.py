@@ -147,4 +147,4 @@ def test_the_verb_shows_and_converts_after_a_yes(run, photos, tmp_path):
     side = shown["ways"][0]["max_side"]
     assert side is None or int(open_source(out).index.columns["width"].all().max()) <= side
     code, _, err = run("convert", photos, tmp_path / "b.beton", "--budget", "40%")
-    assert (code, "--budget is not for a .beton file" in err) == (1, True)
+    assert (code, "--budget is not for a .beton file" in err) == (2, True)

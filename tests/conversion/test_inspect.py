@@ -119,7 +119,7 @@ def test_the_command(small, tmp_path):
         "samples per class",
     }
     text = (
-        f"{tmp_path}/no/h.png: cannot be written (No such file or directory); give another "
+        f"inspect: {tmp_path}/no/h.png: its folder does not exist; make it, or give another "
         "file to --output"
     )
     assert str(run("inspect", small, "--output", tmp_path / "no" / "h.png").exception) == text

@@ -83,11 +83,11 @@ WRONG = {
     "SRC": (["X"], 2, "DST is missing"),
     "two": (
         ["X", "X", "--delete", "k"],
-        1,
+        2,
         "--delete without --append takes one data set alone (got ",
     ),
-    "to": (["X", "X", "--append", "--to", "folder"], 1, "only shards are added to"),
-    "slurm": (["X", "X", "--append", "--on", "slurm:2"], 1, "--on slurm does not append"),
+    "to": (["X", "X", "--append", "--to", "folder"], 2, "only shards are added to"),
+    "slurm": (["X", "X", "--append", "--on", "slurm:2"], 2, "--on slurm does not append"),
     "table": (["X/urls.csv", "X", "--append"], 1, "--append takes images (got a table of URLs"),
 }
 

@@ -146,6 +146,29 @@ def test_a_killed_run_leaves_no_folder_under_the_final_name_and_no_process(tmp_p
     assert until(lambda: running(str(tmp_path)) == [])
 
 
+STARTS = """
+import multiprocessing, time
+from fastload import demo_images
+
+def wait():
+    time.sleep(60)
+
+if __name__ == "__main__":
+    child = multiprocessing.get_context("fork").Process(target=wait)
+    with demo_images._without_interrupts():
+        child.start()
+    os.kill(child.pid, signal.SIGINT)
+    child.join(0.5)
+    print(child.is_alive(), signal.pthread_sigmask(signal.SIG_BLOCK, []))
+    child.kill()
+"""
+
+
+def test_ctrl_c_never_comes_to_a_worker_that_begins(run_apart):
+    done = run_apart(STARTS)
+    assert (done.stdout, done.stderr) == ("True set()\n", "")
+
+
 def running(mark: str) -> list[str]:
     """Processes, other than zombies, that have `mark` in their environment."""
     found = []
