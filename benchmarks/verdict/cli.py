@@ -26,6 +26,26 @@ def add(verb: argparse.ArgumentParser) -> None:
         help="only scenarios of this group, as the second table in docs/profiler.md has them",
     )
     verb.add_argument(
+        "--part",
+        type=part,
+        default=(1, 1),
+        metavar="I/N",
+        help="of the scenarios, for several processes at once",
+    )
+    verb.add_argument(
+        "--play-cpu",
+        action="store_true",
+        help="play the CPU time of made workers, for a machine whose cores others use",
+    )
+    verb.add_argument("--fresh", action="store_true", help="forget the rows of what is run")
+    add_times(verb)
+    add_parts(verb)
+    verb.set_defaults(run=run)
+
+
+def add_times(verb: argparse.ArgumentParser) -> None:
+    """How long what is run takes."""
+    verb.add_argument(
         "--scale",
         type=float,
         default=SCALE,
@@ -39,26 +59,11 @@ def add(verb: argparse.ArgumentParser) -> None:
         f"{judge.BUDGET} of them; default {judge.SECONDS:g}",
     )
     verb.add_argument(
-        "--part",
-        type=part,
-        default=(1, 1),
-        metavar="I/N",
-        help="of the scenarios, for several processes at once",
-    )
-    verb.add_argument(
-        "--play-cpu",
-        action="store_true",
-        help="play the CPU time of made workers, for a machine whose cores others use",
-    )
-    verb.add_argument(
         "--minutes",
         type=float,
         default=math.inf,
         help="begin nothing later; the same command, without --fresh, goes on",
     )
-    verb.add_argument("--fresh", action="store_true", help="forget the rows of what is run")
-    add_parts(verb)
-    verb.set_defaults(run=run)
 
 
 def add_parts(verb: argparse.ArgumentParser) -> None:
