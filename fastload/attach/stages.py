@@ -89,6 +89,13 @@ class Timed:
     def __setattr__(self, name: str, value: object) -> None:
         setattr(self._inner, name, value)
 
+    @property  # type: ignore[misc]  # of objects it can be set; a program's isinstance reads it
+    def __class__(self) -> type:
+        return type(self._inner)
+
+    def __reduce__(self) -> tuple[type, tuple[object, str]]:
+        return Timed, (self._inner, self._name)
+
     def __repr__(self) -> str:
         return repr(self._inner)
 

@@ -118,7 +118,8 @@ def _jpeg(path: str) -> Pixels | None:
 def torchvision_decoder(original: Call, active: Callable[[], bool]) -> Call:
     """`torch.ops.image.decode_image` and `decode_jpeg`, which torchvision.io calls."""
 
-    def decode(data: Any, mode: Any = UNCHANGED, turned: Any = False) -> Any:
+    def decode(data: Any, mode: Any = UNCHANGED, apply_exif_orientation: Any = False) -> Any:
+        turned = apply_exif_orientation  # as torchvision names it
         plain = type(data) is torch.Tensor and data.dtype == torch.uint8 and data.dim() == 1
         if not active() or not plain or data.device.type != "cpu" or turned is not False:
             return original(data, mode, turned)
@@ -168,7 +169,7 @@ def torchvision_reader(original: Call, active: Callable[[], bool]) -> Call:
 
 def scripted(wrap: Wrap) -> Wrap:
     """`wrap` of one of torch's operators, so that `torch.jit.script` takes the operator where a
-    program calls what stands in for it.
+    program calls what stands in for it, and with the operator's overloads.
     """
 
     def wrapped(original: Any, active: Callable[[], bool]) -> Call:
@@ -176,6 +177,7 @@ def scripted(wrap: Wrap) -> Wrap:
         with contextlib.suppress(AttributeError):  # of a torch without that table
             torch.jit._builtins._register_builtin(out, original._qualified_op_name)
             _of_scripts.append(out)
+            vars(out).update((name, getattr(original, name)) for name in original.overloads())
         return out
 
     return wrapped

@@ -8,7 +8,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from torch.utils.data import BatchSampler
@@ -23,7 +23,7 @@ from fastload.loader.native import seed
 from fastload.loader.reseeded import Reseeded
 from fastload.loader.works import keyed_epoch
 from fastload.order import epochs, loaders, samplers
-from fastload.order.seeding import Restoring, Seeded, SeededIndices
+from fastload.order.seeding import Fetcher, Restoring, Seeded, SeededIndices
 from fastload.sources.seek_contents import Contents
 from fastload.state.following import Followed, Inline
 from fastload.state.keeping import Alone, Keeper, follows
@@ -36,7 +36,7 @@ from fastload.system.receiving import Receiver
 class _Watched(_BaseDataLoaderIter):
     """What `Single` and `Multi` add to PyTorch's iterators."""
 
-    _dataset_fetcher: Any  # of those without workers
+    _dataset_fetcher: Fetcher  # of those without workers
 
     def __init__(self, loader: BaseLoader[object]) -> None:
         self._follow(loader)

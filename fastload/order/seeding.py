@@ -7,7 +7,7 @@ generators are left alone.
 """
 
 import random
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -57,12 +57,18 @@ def _sample(dataset: Indexed, index: object, words: list[int]) -> object:
     return dataset[index]
 
 
+class Fetcher(Protocol):
+    """What PyTorch makes a batch with."""
+
+    def fetch(self, indices: object, /) -> object: ...
+
+
 class Restoring:
     """PyTorch's fetcher in the main process, whose generators are the program's: after each batch
     they are as before.
     """
 
-    def __init__(self, fetcher: Any) -> None:
+    def __init__(self, fetcher: Fetcher) -> None:
         self.fetcher = fetcher
 
     def fetch(self, indices: object) -> object:

@@ -208,3 +208,16 @@ def test_programs_that_script_torchvisions_functions_meanwhile():
     assert torch.ops.image.decode_jpeg is not made
     with lazy_images.opened_lazily():  # what torch was told of stays the same object
         assert torch.ops.image.decode_jpeg is made
+
+
+def test_operators_that_programs_call_themselves():
+    data = torch.frombuffer(bytearray(jpeg()), dtype=torch.uint8)
+    want = decode_jpeg(data)
+    with lazy_images.opened_lazily():
+        ops = torch.ops.image
+        for image in (
+            ops.decode_jpeg(data=data, mode=0, apply_exif_orientation=False),
+            ops.decode_image(data, 0, apply_exif_orientation=True),
+            ops.decode_jpeg.default(data, 0),
+        ):
+            assert torch.equal(image, want)

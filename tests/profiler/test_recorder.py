@@ -1,5 +1,8 @@
 """The recorder by itself: GPU events, images in batches, ranks that stop together."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 import torch
@@ -162,6 +165,11 @@ def test_a_timed_transform_is_what_it_was():
     timed.extra = 5
     assert (timed.in_features, inner.extra, repr(timed)) == (2, 5, repr(inner))
     assert timed(torch.zeros(1, 2)).shape == (1, 3)
+    assert isinstance(timed, torch.nn.Linear)
+    for other in (copy.deepcopy(timed), pickle.loads(pickle.dumps(timed))):
+        assert type(other) is Timed
+        assert torch.equal(other.weight, inner.weight)
+        assert other.weight is not inner.weight
     with pytest.raises(AttributeError):
         _ = timed.nothing
 
