@@ -5,6 +5,7 @@ import numbers
 import sys
 import threading
 from collections.abc import Callable
+from typing import Any
 
 from fastload.errors import UsageError
 from fastload.metrics.exporter import Exporter
@@ -53,7 +54,7 @@ class Periodic(Exporter):
         self._finally()
 
 
-def checked(where: str, every: float) -> float:
+def checked(where: str, every: Any) -> float:
     """s between readings, at most as long as a thread can sleep. Raises UsageError."""
     known = isinstance(every, numbers.Real) and not isinstance(every, bool)
     if not known or not 0 < every < math.inf:
