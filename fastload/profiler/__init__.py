@@ -3,6 +3,8 @@
 `print(profile(loader, step))` is the shortest use.
 """
 
+import math
+import numbers
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -59,6 +61,7 @@ def profile(
             f"profile: step is {type(step).__name__}, want a function of one batch; see "
             "EmulatedStep"
         )
-    if not seconds >= 1:
-        raise UsageError(f"profile: seconds is {seconds}, want at least 1")
+    known: Any = seconds
+    if not (isinstance(known, numbers.Real) and 1 <= known < math.inf):
+        raise UsageError(f"profile: seconds is {seconds!r}, want at least 1")
     return direct.run(loader, step, to_device, seconds, on_done, cut=cuts)

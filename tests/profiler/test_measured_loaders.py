@@ -1,5 +1,6 @@
 """Which loaders can be profiled, and that profiling leaves them and the program as they were."""
 
+import math
 import time
 from types import SimpleNamespace
 
@@ -113,6 +114,8 @@ def test_handing_over_is_timed_where_batches_lie_ready(monkeypatch):
     [
         ("train", 40, "profile: step is str, want a function of one batch; see EmulatedStep"),
         (print, 0.5, "profile: seconds is 0.5, want at least 1"),
+        (print, "40", "profile: seconds is '40', want at least 1"),
+        (print, math.inf, "profile: seconds is inf, want at least 1"),
     ],
 )
 def test_arguments_of_profile(step, seconds, text):
