@@ -56,6 +56,10 @@ def profile(
         >>> len(str(report).splitlines()) > 1
         True
     """
+    if not hasattr(loader, "__iter__"):
+        raise UsageError(
+            f"profile: got {type(loader).__name__}, want a loader, or anything that gives batches"
+        )
     if not callable(step):
         raise UsageError(
             f"profile: step is {type(step).__name__}, want a function of one batch; see "

@@ -124,6 +124,12 @@ def test_arguments_of_profile(step, seconds, text):
     assert str(caught.value) == text
 
 
+def test_what_cannot_be_profiled():
+    with pytest.raises(UsageError) as caught:
+        profile(5, print)
+    assert str(caught.value) == "profile: got int, want a loader, or anything that gives batches"
+
+
 def test_a_recipes_own_step_is_one_to_measure():
     pytest.importorskip(
         "torchvision", reason="torchvision is not installed (pip install 'fastload-torch[recipes]')"
