@@ -4,11 +4,11 @@
 """
 
 import math
-import numbers
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from fastload.errors import UsageError
+from fastload.measure import real
 from fastload.profiler import direct
 from fastload.profiler.live import Watch, watch
 from fastload.profiler.report import Report
@@ -65,7 +65,6 @@ def profile(
             f"profile: step is {type(step).__name__}, want a function of one batch; see "
             "EmulatedStep"
         )
-    known: Any = seconds
-    if not (isinstance(known, numbers.Real) and 1 <= known < math.inf):
+    if not 1 <= real(seconds) < math.inf:
         raise UsageError(f"profile: seconds is {seconds!r}, want at least 1")
     return direct.run(loader, step, to_device, seconds, on_done, cut=cuts)
