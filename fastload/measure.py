@@ -4,6 +4,8 @@ confidence intervals.
 Shared machines drift, so variants take turns within one run and only their ratios are compared.
 """
 
+import math
+import numbers
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,6 +17,16 @@ SEED = 0  # the same numbers give the same interval
 # Two-sided 90 % quantiles of Student's t by degrees of freedom (any table of it)
 QUANTILES = ((1, 6.31), (2, 2.92), (3, 2.35), (4, 2.13), (6, 1.94), (10, 1.81), (20, 1.72))
 NORMAL = 1.64
+
+
+def real(value: object) -> float:
+    """A number of any kind; NaN for what is none, such as True or a text."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
 
 
 @dataclass(frozen=True)

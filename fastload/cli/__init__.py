@@ -105,7 +105,8 @@ def _status() -> object:
 
 def die_of_interrupt() -> None:
     """End as Ctrl-C ends a program: a shell that runs several stops too."""
-    for stream in filter(None, (sys.stdout, sys.stderr)):
-        stream.flush()
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:  # closed from the begin
+            stream.flush()
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.kill(os.getpid(), signal.SIGINT)

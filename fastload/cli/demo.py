@@ -2,7 +2,6 @@
 convert, profile.
 """
 
-import os
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
@@ -26,6 +25,8 @@ from fastload.cli.demo_text import (
     verdict,
 )
 from fastload.cli.verbs import GPUS, Verb, old_names
+from fastload.errors import UsageError
+from fastload.files import cache
 from fastload.spec import Json
 
 if TYPE_CHECKING:
@@ -126,8 +127,13 @@ def _speeds(rows: list[Loading]) -> dict[str, object]:
 
 
 def cache_folder() -> Path:
-    """$XDG_CACHE_HOME/fastload/demo, by default in ~/.cache."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fastload" / "demo"
+    """$XDG_CACHE_HOME/fastload/demo, by default in ~/.cache. Raises UsageError without a home."""
+    where = cache.path("demo")
+    if where.startswith("~"):
+        raise UsageError(
+            "demo: this user has no home folder to keep pictures in; give a folder with --output"
+        )
+    return Path(where)
 
 
 def batch_size(count: int, workers: int) -> int:

@@ -8,7 +8,6 @@ lower quality. Each picture here is 1/f noise over a scene of flat shapes; hue a
 largest one, and the direction of the grain, tell the class.
 """
 
-import contextlib
 import json
 import multiprocessing
 import os
@@ -16,7 +15,7 @@ import secrets
 import shutil
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, replace
@@ -33,6 +32,7 @@ from fastload.demo_images.files import (
 )
 from fastload.demo_images.painting import paint
 from fastload.errors import ConversionError, UsageError
+from fastload.system.hearing import unheard
 
 AnyPath = str | os.PathLike[str]
 Report = Callable[[int], object]  # gets the number of images just made
@@ -177,7 +177,7 @@ def _run(jobs: Sequence[Job], workers: int, on_done: Report) -> None:
     spawn = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(workers, mp_context=spawn, initializer=_follow_parent)
     try:
-        with _without_interrupts():
+        with unheard():
             results = pool.map(_write, jobs)
         for done in results:
             on_done(done)
@@ -187,19 +187,6 @@ def _run(jobs: Sequence[Job], workers: int, on_done: Report) -> None:
         ) from error
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-@contextlib.contextmanager
-def _without_interrupts() -> Iterator[None]:
-    """Ctrl-C waits, and processes that begin meanwhile never get it: it is left to their parent."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _follow_parent() -> None:

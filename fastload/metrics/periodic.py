@@ -1,12 +1,12 @@
 """Values that are given away now and then, by one thread that sleeps in between."""
 
 import math
-import numbers
 import sys
 import threading
 from collections.abc import Callable
 
 from fastload.errors import UsageError
+from fastload.measure import real
 from fastload.metrics.exporter import Exporter
 from fastload.metrics.reading import Loaders, Readings, Value, readings
 
@@ -55,10 +55,9 @@ class Periodic(Exporter):
 
 def checked(where: str, every: float) -> float:
     """s between readings, at most as long as a thread can sleep. Raises UsageError."""
-    known = isinstance(every, numbers.Real) and not isinstance(every, bool)
-    if not known or not 0 < every < math.inf:
+    if not 0 < real(every) < math.inf:
         raise UsageError(f"{where}: every is {every!r}, want s between readings, more than 0")
-    return float(min(every, threading.TIMEOUT_MAX))
+    return min(real(every), threading.TIMEOUT_MAX)
 
 
 def callback(loaders: Loaders, take: Take, *, every: float = 10.0) -> Exporter:

@@ -3,10 +3,12 @@
 `print(profile(loader, step))` is the shortest use.
 """
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from fastload.errors import UsageError
+from fastload.measure import real
 from fastload.profiler import direct
 from fastload.profiler.live import Watch, watch
 from fastload.profiler.report import Report
@@ -54,11 +56,15 @@ def profile(
         >>> len(str(report).splitlines()) > 1
         True
     """
+    if not hasattr(loader, "__iter__"):
+        raise UsageError(
+            f"profile: got {type(loader).__name__}, want a loader, or anything that gives batches"
+        )
     if not callable(step):
         raise UsageError(
             f"profile: step is {type(step).__name__}, want a function of one batch; see "
             "EmulatedStep"
         )
-    if not seconds >= 1:
-        raise UsageError(f"profile: seconds is {seconds}, want at least 1")
+    if not 1 <= real(seconds) < math.inf:
+        raise UsageError(f"profile: seconds is {seconds!r}, want at least 1")
     return direct.run(loader, step, to_device, seconds, on_done, cut=cuts)

@@ -12,6 +12,7 @@ from types import TracebackType
 from fastload.attach import hooks
 from fastload.attach.recorder import Recorder
 from fastload.errors import UsageError
+from fastload.measure import real
 from fastload.metrics.pace import Standing
 from fastload.profiler import inplace, logs
 from fastload.profiler.advice import advice
@@ -64,7 +65,7 @@ class Watch:
             raise UsageError(
                 f"watch: got {type(loader).__name__}, want a loader, or anything that gives batches"
             )
-        if not every >= 0:  # NaN is not either
+        if not real(every) >= 0:  # NaN is not either
             raise UsageError(f"watch: every is {every!r}, want 0 (no lines) or s between lines")
         self.loader, self.every, self.say = loader, every, say
         self._paced = None if plan is None else Paced(loader, plan)

@@ -12,6 +12,8 @@ from PIL import Image
 from fastload.errors import UsageError
 from fastload.loader import DataLoader
 from fastload.order.buckets import BucketSampler
+from fastload.order.groups import whole
+from fastload.order.places import plain
 from fastload.order.tokens import TokenSampler
 from fastload.sheets import files, joint, sheet
 from fastload.sheets.batch import ORIGINAL, Batches, Shown
@@ -86,10 +88,11 @@ def show(
         fastload.show: 4 images
         >>> picture.save("batch.png")
     """
-    if not 1 <= n <= MOST_IMAGES:
-        raise UsageError(f"show: n is {n}, want 1 to {MOST_IMAGES}")
-    if not 0 <= epoch < 1 << 32:
-        raise UsageError(f"show: epoch is {epoch}, want 0 to 2**32 - 1")
+    n, epoch = plain(n), plain(epoch)
+    if not (whole(n) and n <= MOST_IMAGES):
+        raise UsageError(f"show: n is {n!r}, want 1 to {MOST_IMAGES}")
+    if not (isinstance(epoch, int) and 0 <= epoch < 1 << 32):
+        raise UsageError(f"show: epoch is {epoch!r}, want 0 to 2**32 - 1")
     if isinstance(data, DataLoader):
         dataset, seed, mix = data.dataset, data.seed or 0, data.mix
     else:

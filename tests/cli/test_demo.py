@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from fastload.cli import demo, demo_text
+from fastload.errors import UsageError
 
 SHORT = (
     "from fastload import cli; from fastload.cli import demo; demo.PROFILE_SECONDS = 2.0; "
@@ -108,3 +109,19 @@ def test_without_torchvision_there_is_no_ratio():
 )
 def test_every_worker_of_pytorch_gets_several_batches(count, workers, batch):
     assert demo.batch_size(count, workers) == batch
+
+
+def test_without_a_home_it_asks_for_a_folder(monkeypatch):
+    def unknown(uid):
+        raise KeyError(uid)
+
+    for name in ("HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    with pytest.raises(UsageError) as caught:
+        demo.cache_folder()
+    assert str(caught.value) == (
+        "demo: this user has no home folder to keep pictures in; give a folder with --output"
+    )
+    monkeypatch.setenv("XDG_CACHE_HOME", "/x")
+    assert str(demo.cache_folder()) == "/x/fastload/demo"

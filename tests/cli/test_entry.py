@@ -101,6 +101,20 @@ def test_ctrl_c_before_and_after_a_verb_has_no_traceback(fresh_command, when):
     assert bool(done.stdout) == (when is AT_THE_END)
 
 
+WITHIN = """
+import os, signal, sys
+from fastload import recipes
+recipes.names = lambda: os.kill(os.getpid(), signal.SIGINT)
+"""
+
+
+@pytest.mark.parametrize("closed", ["", "sys.stdout = None\n"])
+def test_ctrl_c_within_a_verb_has_no_traceback(fresh_command, closed):
+    run = "sys.argv = ['fastload', 'recipes', 'list']\nfrom fastload.__main__ import main\nmain()"
+    done = fresh_command("-c", WITHIN + closed + run)
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+
+
 def test_what_ignores_ctrl_c_goes_on_ignoring_it(fresh_command):
     run = "sys.argv = ['fastload', 'recipes', 'list']\nfrom fastload.__main__ import main\nmain()"
     ignore = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"

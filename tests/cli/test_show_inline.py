@@ -69,7 +69,10 @@ def test_torchvisions_data_set_and_mixing(folder):
     [
         ({"n": 0}, "show: n is 0, want 1 to 256"),
         ({"n": 257}, "show: n is 257, want 1 to 256"),
+        ({"n": "3"}, "show: n is '3', want 1 to 256"),
+        ({"n": 2.5}, "show: n is 2.5, want 1 to 256"),
         ({"epoch": -1}, "show: epoch is -1, want 0 to 2**32 - 1"),
+        ({"epoch": None}, "show: epoch is None, want 0 to 2**32 - 1"),
     ],
 )
 def test_mistakes(folder, how, text):

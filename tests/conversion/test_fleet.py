@@ -215,3 +215,17 @@ def test_what_on_says():
     for wrong in ("process", "ray://", "slurm:0", "processes:-1"):
         with pytest.raises(UsageError, match="--on: got"):
             fleet_of(wrong)
+
+
+def test_ctrl_c_never_comes_to_a_worker_that_begins():
+    child = processes.start("0")
+    try:
+        os.kill(child.pid, signal.SIGINT)
+        with open(f"/proc/{child.pid}/status") as file:
+            masks = dict(line.split(":\t", 1) for line in file)
+        assert int(masks["SigBlk"], 16) & 1 << signal.SIGINT - 1
+        assert not signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    finally:
+        child.kill()
+        child.close()
+        child.wait()

@@ -1,5 +1,6 @@
 """Which loaders can be profiled, and that profiling leaves them and the program as they were."""
 
+import math
 import time
 from types import SimpleNamespace
 
@@ -113,12 +114,20 @@ def test_handing_over_is_timed_where_batches_lie_ready(monkeypatch):
     [
         ("train", 40, "profile: step is str, want a function of one batch; see EmulatedStep"),
         (print, 0.5, "profile: seconds is 0.5, want at least 1"),
+        (print, "40", "profile: seconds is '40', want at least 1"),
+        (print, math.inf, "profile: seconds is inf, want at least 1"),
     ],
 )
 def test_arguments_of_profile(step, seconds, text):
     with pytest.raises(UsageError) as caught:
         profile([batch(1)], step, seconds=seconds)
     assert str(caught.value) == text
+
+
+def test_what_cannot_be_profiled():
+    with pytest.raises(UsageError) as caught:
+        profile(5, print)
+    assert str(caught.value) == "profile: got int, want a loader, or anything that gives batches"
 
 
 def test_a_recipes_own_step_is_one_to_measure():

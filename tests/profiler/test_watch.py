@@ -107,7 +107,7 @@ def test_what_cannot_be_watched():
     with pytest.raises(UsageError) as caught:
         fastload.watch(3)
     assert str(caught.value) == "watch: got int, want a loader, or anything that gives batches"
-    for every in (-1, float("nan")):
+    for every in (-1, float("nan"), "10", None):
         with pytest.raises(UsageError) as caught:
             fastload.watch([], every=every)
         assert (

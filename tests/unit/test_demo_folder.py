@@ -27,7 +27,7 @@ def run_apart(tmp_path_factory) -> Callable[..., "subprocess.CompletedProcess[st
     place = tmp_path_factory.mktemp("apart")
     (place / "fastload").mkdir()
     (place / "fastload/__init__.py").touch()
-    for name in ("demo_images", "errors.py", "spec.py"):
+    for name in ("demo_images", "errors.py", "spec.py", "system"):
         (place / "fastload" / name).symlink_to(Path(fastload.__file__).with_name(name))
 
     def run(code: str, **environment: str) -> "subprocess.CompletedProcess[str]":
@@ -148,14 +148,14 @@ def test_a_killed_run_leaves_no_folder_under_the_final_name_and_no_process(tmp_p
 
 STARTS = """
 import multiprocessing, time
-from fastload import demo_images
+from fastload.system.hearing import unheard
 
 def wait():
     time.sleep(60)
 
 if __name__ == "__main__":
     child = multiprocessing.get_context("fork").Process(target=wait)
-    with demo_images._without_interrupts():
+    with unheard():
         child.start()
     os.kill(child.pid, signal.SIGINT)
     child.join(0.5)

@@ -20,6 +20,7 @@ from fastload.conversion.cluster.fleet import Event, Order
 from fastload.conversion.cluster.work import Work
 from fastload.errors import ConversionError
 from fastload.spec import Json
+from fastload.system.hearing import unheard
 from fastload.system.machine import usable_cores
 
 STILLBORN = 3  # workers in a row that end before they are ready: then no other will be
@@ -65,9 +66,10 @@ def start(name: str) -> Child:
         "from fastload.conversion.cluster.worker import main; main()"
     )
     try:
-        process = subprocess.Popen(
-            [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
+        with unheard():
+            process = subprocess.Popen(
+                [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            )
     except OSError as error:
         raise ConversionError(
             f"workers: no process can be started ({error.strerror or error}); give fewer, by "
