@@ -13,7 +13,7 @@ from fastload.errors import UsageError
 from fastload.loader import DataLoader
 from fastload.order.buckets import BucketSampler
 from fastload.order.groups import whole
-from fastload.order.places import plain
+from fastload.order.ranks import plain
 from fastload.order.tokens import TokenSampler
 from fastload.sheets import files, joint, sheet
 from fastload.sheets.batch import ORIGINAL, Batches, Shown
