@@ -17,12 +17,12 @@ def opened(path: str, file: IO[bytes]) -> Any:
     import pyarrow.parquet as pq
 
     try:
-        parquet_footer.check_footer(file.fileno())
+        footer = parquet_footer.read(path, file.fileno())
         found = pq.ParquetFile(file, page_checksum_verification=True)
         groups = range(found.metadata.num_row_groups)
         rows = [found.metadata.row_group(group).num_rows for group in groups]
         _check_rows(rows, file.seek(0, 2))
-        parquet_footer.check_plain(path, file.fileno(), found.metadata)
+        parquet_footer.check(footer, found.metadata)
         names = found.schema_arrow.names
     except PARSE_ERRORS as error:
         if isinstance(error, SourceError):

@@ -13,7 +13,7 @@ from fastload.errors import SourceError
 from fastload.sources.thrift import BINARY, I32, I64, STRUCT, Thrift
 from fastload.system import limits
 
-TRAILER = 8  # bytes at the end: of the footer, u32; "PAR1"
+TRAILER, MAGIC = 8, b"PAR1"  # bytes at the end: of the footer, u32; of a plain one
 # Fields of the footer: its encryption_algorithm; of row_groups, of columns: crypto_metadata,
 # encrypted_column_metadata
 ENCRYPTED = {(8,), (4, 1, 8), (4, 1, 9)}
@@ -24,40 +24,33 @@ CODEC = (4, 1, 3, 4)  # of their metadata
 CODECS = 8  # numbers of codecs begin at 0 (parquet.thrift, CompressionCodec)
 ARRAYS = (*SIZES, 1)
 LEVELS: dict[tuple[int, ...], str] = {(*SIZES, 2): "repetition", (*SIZES, 3): "definition"}
-# Lists, and what Arrow takes their items for, whatever the file says: schema, row groups, key and
-# values, orders of columns; of a row group its columns and their order; of a column's metadata
-# encodings, path, key and values, statistics of encodings and sizes, kinds of geometries
-LISTS: dict[tuple[int, ...], int] = {
-    (2,): STRUCT, (4,): STRUCT, (5,): STRUCT, (7,): STRUCT,
-    CHUNKS: STRUCT, (4, 4): STRUCT,
-    (4, 1, 3, 2): I32, (4, 1, 3, 3): BINARY, (4, 1, 3, 8): STRUCT, (4, 1, 3, 13): STRUCT,
-    **dict.fromkeys(LEVELS, I64), (4, 1, 3, 17, 2): I32,
+# Lists, what Arrow takes their items for, whatever the file says, and the fewest bytes of an item:
+# it takes memory for all of them first. schema, row groups, key and values, orders of columns; of a
+# row group its columns and their order; of a column's metadata encodings, path, key and values,
+# statistics of encodings and sizes, kinds of geometries
+LISTS: dict[tuple[int, ...], tuple[int, int]] = {
+    (2,): (STRUCT, 3), (4,): (STRUCT, 7), (5,): (STRUCT, 3), (7,): (STRUCT, 1),
+    CHUNKS: (STRUCT, 16), (4, 4): (STRUCT, 6),
+    (4, 1, 3, 2): (I32, 1), (4, 1, 3, 3): (BINARY, 1), (4, 1, 3, 8): (STRUCT, 3),
+    (4, 1, 3, 13): (STRUCT, 7), **dict.fromkeys(LEVELS, (I64, 1)), (4, 1, 3, 17, 2): (I32, 1),
 }  # fmt: skip
 
 
-def check_footer(file: int) -> None:
-    """Raise ValueError for a footer that is not read into memory; OSError."""
-    _footer(file)
+def read(path: str, file: int) -> Thrift:
+    """The footer of an open file, before Arrow takes memory for what it says. One that is not
+    Parquet's is empty here, and Arrow tells why.
 
-
-def _footer(file: int) -> tuple[int, int]:
-    """Where it lies, and its bytes. Raises ValueError and OSError."""
+    Raises ValueError for one that is not read into memory, or is damaged; SourceError for encrypted
+    columns, at the first look at which Arrow would end the process; OSError.
+    """
     end = os.fstat(file).st_size
     trailer = os.pread(file, TRAILER, max(0, end - TRAILER))
     said = int.from_bytes(trailer[:4], "little")
     start, size = max(0, end - TRAILER - said), min(said, end)
     if problem := limits.unread(file, start, size, limits.PARQUET_FOOTER):
         raise ValueError(f"its footer is too large: {problem}")
-    return start, size
-
-
-def check_plain(path: str, file: int, metadata: Any) -> None:
-    """Raise SourceError for encrypted columns: Arrow, which has taken the footer, would end the
-    process at the first look at one. Raises ValueError for others at which it would, and OSError.
-
-    metadata: Arrow's of the open file.
-    """
-    start, size = _footer(file)
+    if trailer[4:] != MAGIC or said > end - TRAILER:
+        return Thrift(b"\0")
     footer = Thrift(os.pread(file, size, start), {CHUNKS, CODEC, ARRAYS, *LEVELS}, LISTS)
     try:
         fields = footer.paths()
@@ -67,6 +60,14 @@ def check_plain(path: str, file: int, metadata: Any) -> None:
         raise SourceError(
             f"{path}: has encrypted columns (want plain ones); write it again without encryption"
         )
+    return footer
+
+
+def check(footer: Thrift, metadata: Any) -> None:
+    """Raise ValueError for columns at which Arrow would end the process.
+
+    metadata: Arrow's of the same file.
+    """
     columns = [metadata.schema.column(at) for at in range(metadata.num_columns)]
     _check_columns(footer.seen, columns)
     _check_names(metadata, [column.path for column in columns])

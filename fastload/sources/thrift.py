@@ -25,11 +25,11 @@ class Thrift:
         self,
         data: bytes,
         watched: Collection[tuple[int, ...]] = (),
-        lists: Mapping[tuple[int, ...], int] = MappingProxyType({}),
+        lists: Mapping[tuple[int, ...], tuple[int, int]] = MappingProxyType({}),
     ) -> None:
         self.data, self.watched = data, watched
-        # Fields that are lists, and the kind of their items: others read them so, and go on at
-        # another place where the data say another kind
+        # Fields that are lists, with the kind of their items and the fewest bytes of one: others
+        # read them so, and go on at another place where the data say another kind
         self.lists = lists
         # Of the fields that are watched, in their order: path, and of a list how many it has, of a
         # number its value; -1: another value that is no list, or one that a list has
@@ -87,7 +87,8 @@ class Thrift:
         if kind in LISTS:
             head = self.data[at]
             size, at = self.varint(at + 1) if head >> 4 == MANY else (head >> 4, at + 1)
-            if size and head & 15 != self.lists.get(path, head & 15):
+            kind, least = self.lists.get(path, (head & 15, 1))
+            if size and (head & 15 != kind or size * least > len(self.data) - at):
                 raise IndexError
             self._see(path, size)
             return self._pass_items(size, (head & 15,), at, path, found)

@@ -72,6 +72,15 @@ def test_lists_are_of_what_arrow_takes_them_for(forged):
         table_files.opened(str(path))
 
 
+def test_more_items_than_there_can_be_are_refused_before_arrow_takes_memory_for_them(forged):
+    path = forged(b"\x15\x04\x19", b"\x15\x04\x19\xfc\x80\x89\x3d")  # 1,000,000 of a schema
+    with pytest.raises(SourceError) as error:
+        open_source(path)
+    assert str(error.value) == f"{path}: cannot be read (its footer is damaged); restore it"
+    with pytest.raises(ValueError, match="its footer is damaged"):
+        table_files.opened(str(path))
+
+
 def test_histograms_that_do_not_fit_are_refused(lying):
     with pytest.raises(SourceError) as error:
         open_source(lying)

@@ -142,14 +142,25 @@ def test_a_list_of_other_items_than_its_readers_take(head):
     """One text, for those who do not look at the kind."""
     data = bytes([0x19, head, 2, 0x15, 2, 0, 0])
     with pytest.raises(IndexError):
-        Thrift(data, lists={(1,): BINARY}).paths()
-    Thrift(bytes([0x19, 0x18, *data[2:]]), lists={(1,): BINARY}).paths()
+        Thrift(data, lists={(1,): (BINARY, 1)}).paths()
+    Thrift(bytes([0x19, 0x18, *data[2:]]), lists={(1,): (BINARY, 1)}).paths()
+
+
+@pytest.mark.parametrize("least", [1, 2, 3])
+def test_a_list_of_more_items_than_bytes_allow(least):
+    """Two texts, of 2 bytes each."""
+    thrift = Thrift(bytes([0x19, 0x28, 1, 97, 1, 97, 0]), lists={(1,): (BINARY, least)})
+    if least < 3:
+        assert thrift.paths() == {(1,)}
+    else:
+        with pytest.raises(IndexError):
+            thrift.paths()
 
 
 def test_a_list_that_is_a_set():
     Thrift(bytes([0x1A, 0x18, 1, 97, 0])).paths()
     with pytest.raises(IndexError):
-        Thrift(bytes([0x1A, 0x18, 1, 97, 0]), lists={(1,): BINARY}).paths()
+        Thrift(bytes([0x1A, 0x18, 1, 97, 0]), lists={(1,): (BINARY, 1)}).paths()
 
 
 @pytest.mark.parametrize("number", [-1, 1 << 15, (1 << 16) + 1])

@@ -56,13 +56,12 @@ class ParquetFile:
         import pyarrow.parquet as pq
 
         with open(path, "rb") as plain:
-            parquet_footer.check_footer(plain.fileno())
+            footer = parquet_footer.read(path, plain.fileno())
         self.path = path
         # Arrow takes no names that are not UTF-8.
         file: Any = path if path.isprintable() else open(path, "rb")  # noqa: SIM115
         self.file = pq.ParquetFile(file, page_checksum_verification=True)
-        with open(path, "rb") as plain:
-            parquet_footer.check_plain(path, plain.fileno(), self.file.metadata)
+        parquet_footer.check(footer, self.file.metadata)
         self.schema = self.file.schema_arrow
         self.rows = [
             self.file.metadata.row_group(group).num_rows
