@@ -79,6 +79,7 @@ def parity(
     _refuse(images, batch_size, seed, workers, fail_above, out)
     from fastload.parity.run import measure
     from fastload.parity.setting import Setting
+    from fastload.remote.urls import public
     from fastload.sheets import files
 
     names = tuple(filter(None, map(str.strip, (backend or "").split(","))))
@@ -92,8 +93,8 @@ def parity(
             on_done=advance,
         )
     if out is not None:
-        files.save(_sheet(report, path, _whose(whose)), out)
-    facts: Json = {"data": path, "recipe": whose, "seed": seed, "batch_size": batch_size}
+        files.save(_sheet(report, public(path), _whose(whose)), out)
+    facts: Json = {"data": public(path), "recipe": whose, "seed": seed, "batch_size": batch_size}
     _emit(report, whose, facts, json_to)
     _fail(report, fail_above)
 
