@@ -114,7 +114,10 @@ def _sides(thing: object) -> Sides:
         ):
             return ()  # a class of a stranger's answers by its own code
         with torch._C.DisableTorchFunctionSubclass():
-            return tuple(map(int, torch.Tensor.size(thing)))
+            # A jagged tensor's second side is no number
+            return tuple(
+                side if type(side) is int else UNKNOWN for side in torch.Tensor.size(thing)
+            )
     if numpy is not None and issubclass(kind, numpy.ndarray):
         shape: Sides = numpy.ndarray.shape.__get__(thing)
         return shape

@@ -77,6 +77,8 @@ def test_a_source_does_not_import_torch(fresh_command):
     assert done.stdout.split() == ["False"]
 
 
+# As in a terminal: what a shell runs in the background ignores Ctrl-C
+HEARD = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
 IMPORTED = """
 import os, signal, sys
 
@@ -96,7 +98,7 @@ atexit.register(os.kill, os.getpid(), signal.SIGINT)
 @pytest.mark.parametrize("when", [IMPORTED, AT_THE_END])
 def test_ctrl_c_before_and_after_a_verb_has_no_traceback(fresh_command, when):
     run = "sys.argv = ['fastload', 'recipes', 'list']\nfrom fastload.__main__ import main\nmain()"
-    done = fresh_command("-c", when + run)
+    done = fresh_command("-c", HEARD + when + run)
     assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
     assert bool(done.stdout) == (when is AT_THE_END)
 
@@ -111,7 +113,7 @@ recipes.names = lambda: os.kill(os.getpid(), signal.SIGINT)
 @pytest.mark.parametrize("closed", ["", "sys.stdout = None\n"])
 def test_ctrl_c_within_a_verb_has_no_traceback(fresh_command, closed):
     run = "sys.argv = ['fastload', 'recipes', 'list']\nfrom fastload.__main__ import main\nmain()"
-    done = fresh_command("-c", WITHIN + closed + run)
+    done = fresh_command("-c", HEARD + WITHIN + closed + run)
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
 
 

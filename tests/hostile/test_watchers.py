@@ -148,14 +148,14 @@ def test_samples_in_a_batch(batch, samples):
 
 def test_a_look_is_bounded(monkeypatch):
     looks = 0
-    first_side = looking._first_side
+    sides = looking._sides
 
-    def counted(thing: Any) -> int | None:
+    def counted(thing: Any) -> tuple[int, ...]:
         nonlocal looks
         looks += 1
-        return first_side(thing)
+        return sides(thing)
 
-    monkeypatch.setattr(looking, "_first_side", counted)
+    monkeypatch.setattr(looking, "_sides", counted)
     wide: Any = 0
     for _ in range(20):
         wide = [wide] * 20
