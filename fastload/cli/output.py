@@ -43,7 +43,8 @@ def check_place(verb: str, option: str, where: str) -> None:
 def _json_place(context: typer.Context, where: str | None) -> str | None:
     """Raises UsageError."""
     if where not in (None, "-") and not context.resilient_parsing:
-        check_place(context.command_path.split()[1], "--json", where)
+        program, *verbs = context.command_path.split()
+        check_place(verbs[0] if verbs else program, "--json", where)
     return where
 
 
