@@ -5,7 +5,7 @@ hand.
 …replaced…
 <!-- /benchmarks -->
 
-`<!-- benchmarks: decode stages -->` takes the further table "stages" of decode.jsonl;
+`<!-- benchmarks: decode layer stages -->` takes the further table "layer stages" of decode.jsonl;
 `<!-- benchmarks: peers (pipeline: crop, flip) -->` only the rows with that setting;
 `<!-- benchmarks: headline -->` is README's table.
 """
@@ -20,7 +20,8 @@ from benchmarks.verdict import tables as verdict
 from fastload.errors import UsageError
 
 MARKERS = re.compile(
-    r"(<!-- benchmarks: (\w+)(?: (\w+))?(?: \((\w+): ([^)\n]+)\))? -->\n).*?(<!-- /benchmarks -->)",
+    r"(<!-- benchmarks: (\w+)(?: (\w+(?: \w+)*))?(?: \((\w+): ([^)\n]+)\))? -->\n).*?"
+    r"(<!-- /benchmarks -->)",
     re.DOTALL,
 )
 
