@@ -106,7 +106,9 @@ def _beside(rows: Sequence[Row]) -> str:
     ]
     upper = {"dali": "DALI", "ffcv": "FFCV", "numba": "Numba"}
     return "".join(
-        f", {upper[name]} {rows[0].software[name]}" for name in results if name in rows[0].software
+        f", {upper[name]} {rows[0].software[name]}"
+        for name in results
+        if rows[0].software.get(name)  # else the row's note has it: of an environment of its own
     )
 
 
