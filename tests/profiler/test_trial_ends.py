@@ -144,9 +144,10 @@ def test_an_interrupted_trial_leaves_no_child(monkeypatch):
         threading.Event().wait()
         yield {}
 
+    before = multiprocessing.active_children()  # what another test's loader has not ended yet
     found = trial(work, monkeypatch)
     assert found == {"tier": None, "why": ["it was interrupted"], "problem": "it was interrupted"}
-    assert multiprocessing.active_children() == []
+    assert {*multiprocessing.active_children()} <= {*before}
 
 
 def test_a_programs_handlers_of_signals_do_not_run_in_a_trial(monkeypatch):
