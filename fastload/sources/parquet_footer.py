@@ -30,7 +30,7 @@ LEVELS: dict[tuple[int, ...], str] = {(*SIZES, 2): "repetition", (*SIZES, 3): "d
 # statistics of encodings and sizes, kinds of geometries
 LISTS: dict[tuple[int, ...], tuple[int, int]] = {
     (2,): (STRUCT, 3), (4,): (STRUCT, 7), (5,): (STRUCT, 3), (7,): (STRUCT, 1),
-    CHUNKS: (STRUCT, 16), (4, 4): (STRUCT, 6),
+    CHUNKS: (STRUCT, 16), (4, 4): (STRUCT, 5),
     (4, 1, 3, 2): (I32, 1), (4, 1, 3, 3): (BINARY, 1), (4, 1, 3, 8): (STRUCT, 3),
     (4, 1, 3, 13): (STRUCT, 7), **dict.fromkeys(LEVELS, (I64, 1)), (4, 1, 3, 17, 2): (I32, 1),
 }  # fmt: skip

@@ -87,8 +87,8 @@ class Thrift:
         if kind in LISTS:
             head = self.data[at]
             size, at = self.varint(at + 1) if head >> 4 == MANY else (head >> 4, at + 1)
-            kind, least = self.lists.get(path, (head & 15, 1))
-            if size and (head & 15 != kind or size * least > len(self.data) - at):
+            wanted, least = self.lists.get(path, (head & 15, 1))
+            if size and (head & 15 != wanted or size * least > len(self.data) - at):
                 raise IndexError
             self._see(path, size)
             return self._pass_items(size, (head & 15,), at, path, found)
