@@ -14,7 +14,6 @@ set(fastload_kernels
   kernels/augment/tuned_mix.cpp
   kernels/augment/tuned_plain.cpp
   kernels/augment/tuned_warp.cpp
-  kernels/base/hash.cpp
   kernels/base/libm.cpp
   kernels/base/room.cpp
   kernels/base/scratch.cpp
@@ -77,11 +76,18 @@ set(fastload_kernels
   kernels/png/expand.cpp
   kernels/png/layout.cpp
   kernels/png/unfilter.cpp
+  kernels/simd/hash.cpp
   kernels/simd/targets.cpp
   kernels/webp/layout.cpp
   kernels/webp/memory.cpp
   kernels/webp/region.cpp
 )
+
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+  list(APPEND fastload_kernels kernels/simd/hash_avx2.cpp kernels/simd/hash_avx512.cpp)
+  set_source_files_properties(kernels/simd/hash_avx2.cpp PROPERTIES COMPILE_OPTIONS -mavx2)
+  set_source_files_properties(kernels/simd/hash_avx512.cpp PROPERTIES COMPILE_OPTIONS -mavx512f)
+endif()
 
 if(WIN32)
   list(APPEND fastload_kernels kernels/base/system_windows.cpp)

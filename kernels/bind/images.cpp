@@ -11,13 +11,13 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "base/hash.h"
 #include "bind/bind.h"
 #include "bind/buffered.h"
 #include "engine/sample.h"
 #include "gpu/cuda/store.h"
 #include "jpeg/turbo.h"
 #include "png/decode.h"
+#include "simd/hash.h"
 #include "simd/targets.h"
 #include "webp/region.h"
 

@@ -11,13 +11,13 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/hash.h"
 #include "bind/bind.h"
 #include "jpeg/examine.h"
 #include "jpeg/layer/layer.h"
 #include "jpeg/progressive.h"
 #include "jpeg/region.h"
 #include "jpeg/transcode.h"
+#include "simd/hash.h"
 
 namespace fl::bind {
 namespace {

@@ -4,10 +4,10 @@
 // three give the same pixels where they give any. Whoever errs last, libjpeg-turbo, has the text.
 #include "engine/decode.h"
 
-#include "base/hash.h"
 #include "jpeg/layer/layer.h"
 #include "jpeg/progressive.h"
 #include "jpeg/region.h"
+#include "simd/hash.h"
 #include "webp/region.h"
 
 namespace fl {

@@ -11,8 +11,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "base/hash.h"
 #include "jpeg/layer/layer.h"
+#include "simd/hash.h"
 
 namespace fl {
 

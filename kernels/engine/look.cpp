@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <string>
 
-#include "base/hash.h"
+#include "simd/hash.h"
 #include "webp/layout.h"
 
 namespace fl {

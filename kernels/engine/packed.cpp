@@ -13,9 +13,7 @@
 #include "base/system.h"
 #include "engine/files.h"
 #include "parquet/snappy.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "simd/hash.h"
 
 namespace fl {
 namespace {
@@ -99,7 +97,7 @@ bool PackedIndex::find(int64_t part, int64_t offset, Packed& out) const {
   }
   uint64_t checksum = 0;
   std::memcpy(&checksum, block, sizeof(checksum));
-  if (XXH3_64bits(block + sizeof(checksum), size - sizeof(checksum)) != checksum)
+  if (xxh3({block + sizeof(checksum), size - sizeof(checksum)}) != checksum)
     fail(0, "is damaged (checksum mismatch of rows, at byte " + std::to_string(at) + ")");
   const auto number = [&](int column) { return value(block, of, column, row % kRows); };
   out = {number(kUnpacked), number(kOffset), number(kSize), number(kSkip)};

@@ -2,8 +2,8 @@
 // loader will act on: what `probe` leaves to Pillow is left to Pillow here too.
 #include "jpeg/examine.h"
 
-#include "base/hash.h"
 #include "jpeg/layer/layer.h"
+#include "simd/hash.h"
 
 namespace fl {
 namespace {

@@ -115,17 +115,19 @@ HWY_INLINE void store_pairs(const Pairs& pairs, Quantiser& out, int part) {
 
 // ---- one pass: line by line in the lanes
 
-// `start` and four products; `by` has the constants of a's and b's pairs, alternately.
-HWY_INLINE V32 dot(V16 a, V16 b, const int16_t* by, int32_t start) {
+// `start` and four products, of a's pairs with the first factors and of b's with the second.
+HWY_INLINE V32 dot(V16 a, V16 b, const int16_t (*by)[32], int32_t start) {
   V32 rest;
-  const V32 first = begin_sum(start, rest), sum = add_products(a, constants(by), first, rest);
-  return hn::RearrangeToOddPlusEven(add_products(b, constants(by + 2), sum, rest), rest);
+  const V32 first = begin_sum(start, rest),
+            sum = add_products(a, hn::Load(kD16, by[0]), first, rest);
+  return hn::RearrangeToOddPlusEven(add_products(b, hn::Load(kD16, by[1]), sum, rest), rest);
 }
 
 // The same with two products.
-HWY_INLINE V32 dot(V16 a, const int16_t* by, int32_t start) {
+HWY_INLINE V32 dot(V16 a, const int16_t (*by)[32], int32_t start) {
   V32 rest;
-  const V32 first = begin_sum(start, rest), sum = add_products(a, constants(by), first, rest);
+  const V32 first = begin_sum(start, rest),
+            sum = add_products(a, hn::Load(kD16, by[0]), first, rest);
   return hn::RearrangeToOddPlusEven(sum, rest);
 }
 

@@ -26,9 +26,6 @@ bool Idct2x2(const Blocks& blocks, const Quantiser& quant, const Tiles& out) {
 
 #else
 
-constexpr idct::Reduced<4> kFour = idct::reduced4();
-constexpr idct::Reduced<2> kTwo = idct::reduced2();
-
 template <int kShift>
 HWY_INLINE void run_line(V32 even, V32 odd, V32& plus, V32& minus) {
   plus = hn::ShiftRight<kShift>(hn::Add(even, odd));
@@ -39,12 +36,12 @@ template <int kSize, int kShift>
 HWY_INLINE void run_reduced(const Pairs& in, int32_t round, V32* out) {
   if constexpr (kSize == 4) {
     for (int j = 0; j < 2; ++j)
-      run_line<kShift>(dot(in.p02, in.p46, kFour.even[j], round),
-                       dot(in.p13, in.p57, kFour.odd[j], 0), out[j], out[3 - j]);
+      run_line<kShift>(dot(in.p02, in.p46, kFactorsTo4.even[j], round),
+                       dot(in.p13, in.p57, kFactorsTo4.odd[j], 0), out[j], out[3 - j]);
   } else {  // half of the even factor, which needs 17 bits
-    const V32 half = dot(in.p02, in.p46, kTwo.even[0], 0);
+    const V32 half = dot(in.p02, in.p46, kFactorsTo2.even[0], 0);
     run_line<kShift>(hn::Add(hn::Add(half, half), hn::Set(kD32, round)),
-                     dot(in.p13, in.p57, kTwo.odd[0], 0), out[0], out[1]);
+                     dot(in.p13, in.p57, kFactorsTo2.odd[0], 0), out[0], out[1]);
     out[2] = out[0];
     out[3] = out[1];
   }

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "body/idct.h"
+#include "body/idct_reduced.h"
 
 namespace fl::jpeg {
 
@@ -123,8 +124,28 @@ constexpr RowIndices kRowIndices = make_row_indices();
 // 4 columns of 4 rows (in kOrder) to 4 rows of 4 columns.
 alignas(16) constexpr uint8_t kTurn[16] = {0, 4, 8, 12, 2, 6, 10, 14, 1, 5, 9, 13, 3, 7, 11, 15};
 
-// Defined elsewhere, so that compilers load them: they would build each anew from a number.
-extern const idct::Factors kFactors;
+// The factors of both passes, each pair of them in all lanes of 32 bits. Defined elsewhere, so that
+// compilers load whole vectors: they would build each anew from a number, or from one of two.
+template <int kLines>
+struct alignas(64) LaneFactors {
+  int16_t even[kLines][2][32];
+  int16_t odd[kLines][2][32];
+};
+
+template <int kLines, class Factors>
+constexpr LaneFactors<kLines> in_lanes(const Factors& by) {
+  LaneFactors<kLines> out{};
+  for (int j = 0; j < kLines; ++j)
+    for (int n = 0; n < 2 * 32; ++n) {
+      out.even[j][n / 32][n % 32] = by.even[j][n / 32 * 2 + n % 2];
+      out.odd[j][n / 32][n % 32] = by.odd[j][n / 32 * 2 + n % 2];
+    }
+  return out;
+}
+
+extern const LaneFactors<4> kFactors;
+extern const LaneFactors<2> kFactorsTo4;
+extern const LaneFactors<1> kFactorsTo2;
 
 alignas(64) constexpr int16_t kDcOnly[32] = {-1};  // a mask
 

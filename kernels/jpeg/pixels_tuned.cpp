@@ -252,7 +252,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace fl::jpeg {
 
-constinit const idct::Factors kFactors = idct::factors();
+constinit const LaneFactors<4> kFactors = in_lanes<4>(idct::factors());
+constinit const LaneFactors<2> kFactorsTo4 = in_lanes<2>(idct::reduced4());
+constinit const LaneFactors<1> kFactorsTo2 = in_lanes<1>(idct::reduced2());
 
 namespace tuned {
 

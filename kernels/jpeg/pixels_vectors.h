@@ -7,8 +7,6 @@
 #define FL_JPEG_PIXELS_VECTORS_H
 #endif
 
-#include <cstring>
-
 #include "simd/vector_ops.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -25,12 +23,6 @@ HWY_INLINE V16 constants(int first, int second) {
   const uint32_t both =
       (static_cast<uint32_t>(second) << 16) | (static_cast<uint32_t>(first) & 0xFFFF);
   return hn::BitCast(kD16, hn::Set(kD32, static_cast<int32_t>(both)));
-}
-
-HWY_INLINE V16 constants(const int16_t* two) {
-  int32_t both;
-  std::memcpy(&both, two, sizeof both);
-  return hn::BitCast(kD16, hn::Set(kD32, both));
 }
 
 #endif

@@ -10,15 +10,13 @@
 
 #include "base/reader.h"
 #include "jpeg/bits.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "simd/hash.h"
 
 namespace fl::jpeg {
 
 namespace seek {
 
-uint64_t hash(Bytes bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
+uint64_t hash(Bytes bytes) { return xxh3(bytes); }
 
 }  // namespace seek
 

@@ -81,8 +81,25 @@ def test_frame_headers_that_are_not_native():
     assert native.probe(huge)[:3] == (native.FOREIGN, 65500, 65500)
 
 
-def test_xxh3_known_answers():
-    # xxHash 0.8: XXH3_64bits without a seed, of nothing and of one zero byte (its own sanity
-    # checks)
-    assert native.xxh3(b"") == 0x2D06800538D394C2
-    assert native.xxh3(bytearray(b"\0")) == native.xxh3(memoryview(b"\0")) == 0xC44BDFF4074EECDB
+# xxHash 0.8: XXH3_64bits without a seed, of the first bytes of its own sanity checks.
+XXH3 = {
+    0: 0x2D06800538D394C2,
+    1: 0xC44BDFF4074EECDB,
+    2048: 0xDD59E2C3A5F038E0,
+    2240: 0x6E73A90539CF2948,
+    2367: 0xCB37AEB9E5D361ED,
+}
+
+
+@pytest.mark.parametrize("target", native.targets())
+def test_xxh3_known_answers(target):
+    state, data = 2654435761, bytearray()
+    while len(data) < max(XXH3):
+        data.append(state >> 56)
+        state = state * 11400714785074694797 % 2**64
+    native.limit_targets(target)
+    try:
+        for size, answer in XXH3.items():
+            assert native.xxh3(data[:size]) == native.xxh3(memoryview(data)[:size]) == answer
+    finally:
+        native.limit_targets("")

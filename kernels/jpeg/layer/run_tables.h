@@ -34,18 +34,33 @@ constexpr std::array<Unpacking, kWidths> make_unpacking() {
   return out;
 }
 
-// Of 64 bytes: where the two bytes of each of 32 numbers are.
-struct alignas(64) Places {
+// The same for the first 32 numbers of a block, by both widths: its first kFirst, then others.
+struct alignas(64) UnpackingBoth {
   uint8_t bytes[64];
+  uint16_t up[32];
+  uint16_t down[32];
 };
 
-constexpr std::array<Places, kWidths> make_places() {
-  std::array<Places, kWidths> out{};
-  for (int width = 1; width < kWidths; ++width)
-    for (int n = 0; is_width(width) && n < 32; ++n) {
-      out[width].bytes[2 * n] = static_cast<uint8_t>(n * width / 8);
-      out[width].bytes[2 * n + 1] = static_cast<uint8_t>(n * width / 8 + 1);
+constexpr UnpackingBoth make_unpacking_both(int first_width, int other_width) {
+  UnpackingBoth out{};
+  for (int n = 0, bit = 0; n < 32; ++n) {
+    const int width = n < kFirst ? first_width : other_width;
+    if (width > 0) {
+      out.bytes[2 * n] = static_cast<uint8_t>(bit / 8);
+      out.bytes[2 * n + 1] = static_cast<uint8_t>(bit / 8 + 1);
+      out.up[n] = static_cast<uint16_t>(1U << (16 - width - bit % 8));
+      out.down[n] = static_cast<uint16_t>(1U << (width - 1));
     }
+    bit += width;
+  }
+  return out;
+}
+
+constexpr std::array<UnpackingBoth, 256> make_both() {
+  std::array<UnpackingBoth, 256> out{};
+  for (int widths = 0; widths < 256; ++widths)
+    if (is_width(widths & 15) && is_width(widths >> 4))
+      out[widths] = make_unpacking_both(widths & 15, widths >> 4);
   return out;
 }
 
@@ -68,11 +83,25 @@ constexpr std::array<Spreading, 256> make_spreading() {
   return out;
 }
 
-// By both widths of a block.
-constexpr std::array<bool, 256> make_known() {
-  std::array<bool, 256> out{};
-  for (int widths = 0; widths < 256; ++widths)
-    out[widths] = is_width(widths & 15) && is_width(widths >> 4);
+// 1 where four bits are a width.
+struct alignas(16) IsWidth {
+  uint8_t bytes[kWidths];
+};
+
+constexpr IsWidth make_is_width() {
+  IsWidth out{};
+  for (int bits = 0; bits < kWidths; ++bits) out.bytes[bits] = is_width(bits) ? 1 : 0;
+  return out;
+}
+
+// From any place in it on, the next lanes' numbers.
+struct Counting {
+  uint16_t from[64];
+};
+
+constexpr Counting make_counting() {
+  Counting out{};
+  for (int n = 0; n < 64; ++n) out.from[n] = static_cast<uint16_t>(n);
   return out;
 }
 
@@ -84,9 +113,10 @@ constexpr std::array<uint64_t, 16> make_kept() {
 }
 
 inline constexpr auto kUnpacking = make_unpacking();
-inline constexpr auto kPlaces = make_places();
+inline constexpr auto kBoth = make_both();
 inline constexpr auto kSpreading = make_spreading();
-inline constexpr auto kKnown = make_known();
+inline constexpr auto kIsWidth = make_is_width();
+inline constexpr auto kCounting = make_counting();
 inline constexpr auto kKept = make_kept();
 
 }  // namespace fl::jpeg::layer
