@@ -56,7 +56,8 @@ def load(where: str, fields: tuple[str, str] | None = None) -> SpanSource:
 
 def fields_of(where: str, leaves: list[Leaf], fields: tuple[str, str] | None) -> Fields:
     """The leaves that are read, as `load` has them. Raises SourceError."""
-    return chosen(os.path.join(where, INDEX), ("leaf", "leaves"), leaves, KINDS, fields)
+    has = [(leaf.name, leaf.type, leaf.kind) for leaf in leaves]
+    return chosen(os.path.join(where, INDEX), ("leaf", "leaves"), has, KINDS, fields)
 
 
 def part_of(chunk: Chunk, leaves: list[Leaf], fields: Fields, file: int) -> Part:

@@ -54,7 +54,7 @@ def load(where: str, fields: tuple[str, str] | None = None) -> SpanSource:
 
 def fields_of(shard: Shard, fields: tuple[str, str] | None) -> Fields:
     """The columns that are read, as `load` has them. Raises SourceError."""
-    columns = [(name, encoding) for name, encoding, _ in shard.columns]
+    columns = [(name, encoding, encoding) for name, encoding, _ in shard.columns]
     return chosen(shard.path, ("column", "columns"), columns, KINDS, fields)
 
 

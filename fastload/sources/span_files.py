@@ -66,15 +66,14 @@ class Fields(NamedTuple):
 def chosen(
     where: str,
     words: tuple[str, str],
-    has: Sequence[tuple[str, str]],
+    has: Sequence[tuple[str, str, str]],
     kinds: Mapping[str, Sequence[str]],
     names: tuple[str, str] | None,
 ) -> Fields:
     """The values that are read: of these names, or the first of each kind. Raises SourceError.
 
-    words: what the format calls one, and several. has: their names and types. kinds: of the image
-    and of the label the types that will do, the best one first; of a type "image:jpg" counts what
-    stands before the colon.
+    words: what the format calls one, and several. has: their names, their types, and what of a
+    type counts. kinds: of the image and of the label what will do, the best one first.
     """
     (what, several), found = words, list[int | None]()
     for position, (kind, types) in enumerate(kinds.items()):
@@ -82,11 +81,11 @@ def chosen(
         fitting = [
             number
             for one in types
-            for number, (name, type_) in enumerate(has)
-            if type_.partition(":")[0] == one and want in (None, name)
+            for number, (name, _, counts) in enumerate(has)
+            if counts == one and want in (None, name)
         ]
         if not fitting and (kind != "label" or names):
-            shown = ", ".join(f"{short(name)} ({short(type_)})" for name, type_ in has[:SHOWN])
+            shown = ", ".join(f"{short(name)} ({short(type_)})" for name, type_, _ in has[:SHOWN])
             missing = f"no {kind} {what}" + (f" {want!r}" if want else "")
             raise SourceError(
                 f"{where}: has {missing} (has {shown}; {kind}s are {', '.join(types)}); name the "

@@ -98,6 +98,15 @@ def test_columns_by_name(tmp_path):
     )
 
 
+def test_a_type_with_something_behind_it_is_no_integer(tmp_path):
+    columns = (("image", "jpeg", None), ("label", "int:ds", 8))
+    rows = [(encoded(textured(9, 8, 1)), struct.pack("<q", 1))]
+    path = write(tmp_path / "a", {"s.mds": shard(rows, columns)}, [described("s.mds", 1, columns)])
+    assert fastload.open(path).targets == [0]
+    with pytest.raises(SourceError, match=r"has no label column 'label' .*'label' \('int:ds'\)"):
+        fastload.open(path, fields=("image", "label"))
+
+
 def test_nothing_is_unpickled(tmp_path):
     columns = (("image", "pkl", None), ("label", "int", 8))
     rows = [(pickle.dumps([1]), struct.pack("<q", 1))]
