@@ -17,7 +17,7 @@ class Peer:
     module: str
     how: str  # its settings, for the row
     reads: str = (
-        "folder"  # folder, beton, tar, shards: what `benchmarks.peers.data` makes of the images
+        "folder"  # folder, beton, tar, shards, layers: what `benchmarks.peers.data` makes of them
     )
     augments: bool = False  # it has a RandAugment
     packages: tuple[
@@ -64,12 +64,16 @@ PEERS = (
          augments=True),
     Peer("shards", "fastload, shards", "fastloads", "what `fastload convert` made of the folder",
     reads="shards", augments=True),
+    Peer("layers", "fastload, shards with coefficient layers", "fastloads",
+    "what `fastload convert --layer coefficients` made of the folder",
+    reads="layers", augments=True),
 )  # fmt: skip
 REFERENCE = "torch"
 OURS = {
     "fastload": "folder is times as fast",
     "later": "folder, 2nd epoch on",
     "shards": "shards",
+    "layers": "with layers",
 }  # figures of the others' rows
 
 

@@ -119,6 +119,11 @@ def check(given: argparse.Namespace) -> None:
         )
 
 
+def suits(peer: Peer, table: str) -> bool:
+    """Whether a table has a row of the peer: layers are of JPEGs."""
+    return peer.reads != "layers" or table in ("", "main", "cold", "large")
+
+
 def _writable(parent: Path) -> Path:
     """The folder, or this checkout's build folder where that cannot be written."""
     try:
@@ -199,7 +204,9 @@ class Job:
 
     def prepared(self, folder: str, subfolder: str, name: str) -> dict[str, Any]:
         """The images for all peers: fields of Case, and why preparing failed."""
-        peers = [peer for peer in self.peers if peer.name not in self.failed]
+        peers = [
+            peer for peer in self.peers if peer.name not in self.failed and suits(peer, subfolder)
+        ]
         paths, failed = data.prepare(folder, self.scratch / subfolder, peers, self.pythons)
         return {
             "data": paths,
@@ -215,7 +222,11 @@ class Job:
             | case
         )
         asked = Case(**made)
-        peers = [peer for peer in self.peers if peer.augments or not asked.augment]
+        peers = [
+            peer
+            for peer in self.peers
+            if (peer.augments or not asked.augment) and suits(peer, asked.table)
+        ]
         repetitions = min(3, self.given.repetitions) if asked.table else self.given.repetitions
         repetitions *= PROMISED if asked.pipeline == PLAIN and not asked.table else 1
         label = (

@@ -14,7 +14,7 @@ from PIL import Image
 import fastload
 from benchmarks.peers.catalogue import Peer
 from benchmarks.peers.process import ROOT
-from fastload.conversion import job
+from fastload.conversion import job, seek_writer
 from fastload.errors import FastloadError
 
 TARS = 8
@@ -42,13 +42,14 @@ def prepare(
 
 
 def made(kind: str, folder: str, where: Path, python: str) -> str:
-    """The folder as "beton", "tar" or "shards"; the path."""
+    """The folder as "beton", "tar", "shards" or "layers"; the path."""
     where.mkdir(parents=True, exist_ok=True)
     out = where / kind
     if kind == "tar":
         tars(folder, out)
-    elif kind == "shards":
-        job.run(job.prepare(folder, str(out), job.Options()))
+    elif kind in ("shards", "layers"):
+        step = seek_writer.COEFFICIENTS if kind == "layers" else seek_writer.STEP
+        job.run(job.prepare(folder, str(out), job.Options(seek_step=step)))
     else:
         command = [python, "-m", "benchmarks.peers.ffcv_write", folder, str(out)]
         variables = {**os.environ, "PYTHONPATH": str(ROOT)}

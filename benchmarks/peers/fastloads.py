@@ -12,7 +12,7 @@ from benchmarks.peers import torches
 
 def make(spec: dict[str, Any]) -> Callable[[], Iterator[Any]]:
     torch.manual_seed(0)
-    opened = fastload.open if spec["peer"] == "shards" else ImageFolder
+    opened = fastload.open if spec["peer"] in ("shards", "layers") else ImageFolder
     # native: it must not fall back to PyTorch unnoticed. "later": the first epoch, which is
     # dropped, collects the index.
     loader = fastload.DataLoader(

@@ -214,10 +214,18 @@ def test_an_environment_sees_its_own_packages_first_and_then_the_main_ones(tmp_p
     )
 
 
+def test_layers_have_rows_where_images_are_jpegs():
+    layers = catalogue.chosen(["layers"])[0]
+    assert [table for table in ("", "cold", "png", "webp", "large") if cli.suits(layers, table)] == [
+        "", "cold", "large",
+    ]  # fmt: skip
+    assert cli.suits(TORCH, "png")
+
+
 def test_what_cannot_be_measured_is_said_at_once():
     with pytest.raises(
         UsageError,
-        match=r"^--only: dalli \(want torch, pillow_simd, .*, shards\); choose of these$",
+        match=r"^--only: dalli \(want torch, pillow_simd, .*, shards, layers\); choose of these$",
     ):
         catalogue.chosen(["dalli", "torch"])
     with pytest.raises(
