@@ -216,9 +216,8 @@ def test_an_environment_sees_its_own_packages_first_and_then_the_main_ones(tmp_p
 
 def test_layers_have_rows_where_images_are_jpegs():
     layers = catalogue.chosen(["layers"])[0]
-    assert [table for table in ("", "cold", "png", "webp", "large") if cli.suits(layers, table)] == [
-        "", "cold", "large",
-    ]  # fmt: skip
+    tables = ("", "cold", "png", "webp", "large")
+    assert [name for name in tables if cli.suits(layers, name)] == ["", "cold", "large"]
     assert cli.suits(TORCH, "png")
 
 
