@@ -72,6 +72,7 @@ set(fastload_kernels
   kernels/pixels/store.cpp
   kernels/pixels/tuned.cpp
   kernels/pixels/weights.cpp
+  kernels/pixels/weights_tuned.cpp
   kernels/png/decode.cpp
   kernels/png/expand.cpp
   kernels/png/layout.cpp

@@ -9,6 +9,7 @@
 
 #include "base/image.h"
 #include "base/libm.h"
+#include "body/resize.h"
 
 namespace fl::cpu {
 
@@ -65,6 +66,11 @@ inline Kernel kernel(Filter filter) {
     default:
       return {triangle, 1.0};
   }
+}
+
+// Half away from zero, as Pillow casts.
+inline int32_t to_fixed(double weight) {
+  return static_cast<int32_t>((weight < 0 ? -0.5 : 0.5) + weight * (1 << kWeightBits));
 }
 
 }  // namespace fl::cpu

@@ -90,10 +90,10 @@ struct Group {
   }
 };
 
-// Reads kWindow bytes per step from group.base on, more than the row may have: the caller's image
-// is padded. Writes 16 bytes; beyond the last output they are padding of the row.
+// Of one row. Reads kWindow bytes per step from group.base on, more than the row may have: the
+// caller's image is padded.
 template <int kSteps>
-HWY_INLINE void weigh_group(const Group<kSteps>& group, const uint8_t* in, uint8_t* out) {
+HWY_INLINE V32 weighed(const Group<kSteps>& group, const uint8_t* in) {
   V32 sums[kDigits] = {hn::Set(kD32, 1 << (kWeightBits - 1)), hn::Zero(kD32), hn::Zero(kD32)};
   in += group.base;
   for (int step = 0; step < kSteps; ++step, in += kTaps * kChannels) {
@@ -102,9 +102,36 @@ HWY_INLINE void weigh_group(const Group<kSteps>& group, const uint8_t* in, uint8
       sums[i] = V32{_mm512_dpbusd_epi32(sums[i].raw, values, group.weights[step][i].raw)};
   }
   const V32 upper = hn::Add(hn::ShiftLeft<8>(sums[2]), sums[1]);
-  const V32 sum = hn::ShiftRight<kWeightBits>(hn::Add(hn::ShiftLeft<8>(upper), sums[0]));
+  return hn::ShiftRight<kWeightBits>(hn::Add(hn::ShiftLeft<8>(upper), sums[0]));
+}
+
+// Rows top..bottom-1. Writes 16 bytes to each; beyond the last output they are padding of the row.
+template <int kSteps>
+HWY_INLINE void weigh_group(const Group<kSteps> group, const Image& in, int top, int bottom,
+                            const Pixels& out, int at) {
   const hn::FixedTag<uint8_t, kOutputs> d;
-  hn::StoreU(hn::DemoteTo(d, sum), d, out);
+  for (int y = top; y < bottom; ++y)
+    hn::StoreU(hn::DemoteTo(d, weighed(group, in.row(y))), d, out.row(y) + at);
+}
+
+// The same for four groups side by side, whose bytes are one vector.
+constexpr int kTogether = 4;
+
+// Packed, every 16 bytes have four outputs of each group.
+alignas(64) constexpr uint32_t kByGroup[16] = {0, 4, 8,  12, 1, 5, 9,  13,
+                                               2, 6, 10, 14, 3, 7, 11, 15};
+
+HWY_INLINE void weigh_four(const Group<1>* four, const Image& in, int top, int bottom,
+                           const Pixels& out, int at) {
+  const Group<1> a = four[0], b = four[1], c = four[2], d = four[3];
+  const __m512i by_group = _mm512_load_si512(kByGroup);
+  for (int y = top; y < bottom; ++y) {
+    const uint8_t* const from = in.row(y);
+    const V16 first = hn::ReorderDemote2To(kD16, weighed(a, from), weighed(b, from)),
+              second = hn::ReorderDemote2To(kD16, weighed(c, from), weighed(d, from));
+    const __m512i bytes = _mm512_permutexvar_epi32(by_group, pack_bytes(first, second).raw);
+    _mm512_storeu_si512(out.row(y) + at, bytes);
+  }
 }
 
 // What stays in the first-level cache until all groups are done with it: rows, in and out, and the
@@ -125,11 +152,11 @@ HWY_NOINLINE void all_groups(const Image& in, const Axis& axis, const Pixels& ou
     for (int g = 0; g < count; ++g) new (prepared + g) Group<kSteps>(axis, begin + g);
     for (int top = 0; top < in.height; top += kRowsTogether) {
       const int bottom = std::min(top + kRowsTogether, in.height);
-      for (int g = 0; g < count; ++g) {
-        const Group<kSteps> group = prepared[g];
-        for (int y = top; y < bottom; ++y)
-          weigh_group(group, in.row(y), out.row(y) + (begin + g) * kOutputs);
-      }
+      int g = 0;
+      if constexpr (kSteps == 1)
+        for (; g + kTogether <= count; g += kTogether)
+          weigh_four(prepared + g, in, top, bottom, out, (begin + g) * kOutputs);
+      for (; g < count; ++g) weigh_group(prepared[g], in, top, bottom, out, (begin + g) * kOutputs);
     }
   }
 }

@@ -1,5 +1,5 @@
 // The passes of a resize in vector code (Highway), bit-equal to body/resize.h. Weights have 22
-// bits, multipliers 16, so each weight is split in two (weights.cpp, split_pairs) and two taps at a
+// bits, multipliers 16, so each weight is split in two (weights_tuned.h, split_pair) and two taps at a
 // time go through 16-bit multiply-adds.
 //
 // Reads: up to one vector (64 bytes at most) past the last pixel of a row, which `padded` allows.

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "body/resize.h"
 #include "pixels/filters.h"
+#include "pixels/weights_tuned.h"
 
 namespace fl::cpu {
 namespace {
@@ -67,131 +68,92 @@ void nearest(const Span& span, const Shown& out, Axis& axis) {
     if (first != Axis::kOutside) first -= axis.begin;
 }
 
-struct Bounds {
-  int begin, end;  // source px with a weight
-};
-
-// Where outputs lie among the sources, in source pixels.
-struct Geometry {
-  double scale, support;  // source px per output px; source px on each side
-  double origin;          // where the first output begins
-  int size;
-
-  double centre(int output) const { return origin + (output + 0.5) * scale; }
-  Bounds around(double centre) const {
-    const int begin = static_cast<int>(centre - support + 0.5),
-              end = static_cast<int>(centre + support + 0.5);
-    return {std::max(begin, 0), std::min(end, size)};
-  }
-};
-
-// Half away from zero, as Pillow casts.
-int32_t to_fixed(double weight) {
-  return static_cast<int32_t>((weight < 0 ? -0.5 : 0.5) + weight * (1 << kWeightBits));
-}
-
-// 16-bit multipliers: weight = high * 2^11 + low, 0 <= low < 2^11. Two taps share one 32-bit word:
-// first tap in its low half. So sum(weight * value) = (sum(high * value) << 11) + sum(low * value),
-// exactly (modulo 2^32).
-void split_pairs(Axis& axis) {
-  constexpr int kLowBits = 11;
-  const auto pack = [](int32_t a, int32_t b) {
-    return static_cast<int32_t>((static_cast<uint32_t>(a) & 0xFFFF) | static_cast<uint32_t>(b)
-                                                                          << 16);
-  };
-  axis.pairs.resize(axis.weights.size());
-  for (size_t i = 0; i < axis.weights.size(); i += 2) {
-    const int32_t a = axis.weights[i], b = axis.weights[i + 1], mask = (1 << kLowBits) - 1;
-    axis.pairs[i] = pack(a >> kLowBits, b >> kLowBits);
-    axis.pairs[i + 1] = pack(a & mask, b & mask);
-  }
-}
-
 // Each output's sources, then their weights, all outputs tap by tap: so compilers work on several
-// of them at a time.
-struct Sources {
-  std::vector<double> centre;        // [count]
+// of them at a time. A thread's own, since memory takes as long as numbers.
+struct Work {
+  std::vector<double> centre, sums;  // [count]
   std::vector<int32_t> begin, size;  // [count], px
+  std::vector<double> weights;       // [taps, count], before they are divided by their sums
+  std::vector<int32_t> fixed;        // the same in fixed point, afterwards
   int taps = 0;                      // the largest size
+
+  tuned::Looks looks() {
+    return {centre.data(), begin.data(), size.data(), static_cast<int>(centre.size())};
+  }
 };
 
-Sources sources(const Geometry& geometry, const Shown& out) {
+void look(const Kernel& how, const Span& span, const Shown& out, double scale, double stretch,
+          Work& work) {
   const int count = out.count();
-  Sources all{std::vector<double>(count), std::vector<int32_t>(count), std::vector<int32_t>(count)};
-  int taps = 0;
-  for (int i = 0; i < count; ++i) {
-    const double centre = geometry.centre(out.at(i));
-    const Bounds bounds = geometry.around(centre);
-    all.centre[i] = centre;
-    all.begin[i] = bounds.begin;
-    all.size[i] = bounds.end - bounds.begin;
-    taps = std::max(taps, all.size[i]);
-  }
-  all.taps = taps;
-  return all;
+  work.centre.resize(count);
+  work.begin.resize(count);
+  work.size.resize(count);
+  work.taps = tuned::look(
+      {scale, how.support * stretch, span.begin, span.size, out.at(0), out.mirrored ? -1 : 1},
+      work.looks());
 }
 
-// [taps, count], before they are divided by their sums [count].
-template <class Weight>
-std::vector<double> weigh(const Weight& weight, const Sources& all, double shrink,
-                          std::vector<double>& sums) {
-  const auto count = static_cast<int>(sums.size());
-  std::vector<double> weights(static_cast<size_t>(all.taps) * count);
-  for (int k = 0; k < all.taps; ++k) {
-    double *const row = &weights[static_cast<size_t>(k) * count], *const sum = sums.data();
-    for (int i = 0; i < count; ++i) {
-      const double distance = k + all.begin[i] - all.centre[i] + 0.5,
-                   value = weight(distance * shrink);
-      row[i] = k < all.size[i] ? value : 0.0;
-      sum[i] += row[i];
-    }
+// Of tap k of all outputs, and added to their sums.
+void weigh_row(const Kernel& how, const tuned::Looks& looks, int k, double shrink, double* row,
+               double* sums) {
+  // The common one, and the cheapest
+  if (how.weight == triangle) return tuned::triangle_row(looks, k, shrink, row, sums);
+  for (int i = 0; i < looks.count; ++i) {
+    const double distance = k + looks.begin[i] - looks.centre[i] + 0.5;
+    row[i] = k < looks.size[i] ? how.weight(distance * shrink) : 0.0;
+    sums[i] += row[i];
   }
-  for (double& sum : sums) sum = sum == 0.0 ? 1.0 : sum;
-  return weights;
+}
+
+void weigh(const Kernel& how, double shrink, Work& work) {
+  const size_t count = work.centre.size();
+  work.sums.assign(count, 0.0);
+  work.weights.resize(work.taps * count);
+  for (int k = 0; k < work.taps; ++k)
+    weigh_row(how, work.looks(), k, shrink, &work.weights[k * count], work.sums.data());
+  for (double& sum : work.sums) sum = sum == 0.0 ? 1.0 : sum;
+}
+
+// So many zeros before the weights of output i; as many of the last ones are zeros, too.
+void lead(int zeros, int i, Axis& axis) {
+  int32_t* const weights = &axis.weights[static_cast<size_t>(i) * axis.taps];
+  const int kept = std::max(axis.taps - zeros, 0);
+  std::copy_backward(weights, weights + kept, weights + axis.taps);
+  std::fill(weights, weights + axis.taps - kept, 0);
+  for (int k = 0; k < axis.taps; k += 2)
+    split_pair(weights + k, &axis.pairs[static_cast<size_t>(i) * axis.taps + k]);
 }
 
 // Filters widen when an image shrinks (stretch), which is what makes them antialias. The number of
 // taps is the largest of all outputs, rounded up to even, since multiply-adds take two. Outputs at
 // the far border move their first source back and lead with zeros, so that `first + taps` does not
 // pass the last source where there are enough of them.
-template <class Weight>
-void weighted(const Weight& weight, const Kernel& how, const Span& span, const Shown& out,
-              Axis& axis) {
-  const double scale = span.length / span.resized, stretch = std::max(scale, 1.0),
-               shrink = 1.0 / stretch;
-  Sources all = sources({scale, how.support * stretch, span.begin, span.size}, out);
+void weighted(const Kernel& how, const Span& span, const Shown& out, Axis& axis) {
+  thread_local Work work;
+  const double scale = span.length / span.resized, stretch = std::max(scale, 1.0);
+  look(how, span, out, scale, stretch, work);
+  weigh(how, 1.0 / stretch, work);
   const int count = out.count(), first = out.mirrored ? count - 1 : 0, last = count - 1 - first;
-  std::vector<double> sums(count);
-  const std::vector<double> weights = weigh(weight, all, shrink, sums);
   axis.kind = Axis::Kind::kWeigh;
-  axis.taps = (all.taps + 1) & ~1;
-  axis.begin = all.begin[first];
-  axis.end = all.begin[last] + all.size[last];
+  axis.taps = (work.taps + 1) & ~1;
+  axis.begin = work.begin[first];
+  axis.end = work.begin[last] + work.size[last];
   axis.first.resize(count);
   const int last_first = std::max(axis.end - axis.begin - axis.taps, 0);
+  const auto numbers = static_cast<size_t>(count) * axis.taps;
+  work.fixed.assign(numbers, 0);  // one row of zeros where their number is odd
+  for (int k = 0; k < work.taps; ++k)
+    tuned::fixed_row(&work.weights[static_cast<size_t>(k) * count], work.sums.data(), count,
+                     &work.fixed[static_cast<size_t>(k) * count]);
+  axis.weights.resize(numbers);
+  axis.pairs.resize(numbers);
+  tuned::by_output(work.fixed.data(), count, axis.taps, axis.weights.data(), axis.pairs.data());
   for (int i = 0; i < count; ++i) {
-    const int begin = all.begin[i] - axis.begin;
+    const int begin = work.begin[i] - axis.begin;
     // So that no output reads past the last source; zeros lead instead
     axis.first[i] = std::min(begin, last_first);
-    all.begin[i] = begin - axis.first[i];  // how many
+    if (begin > last_first) lead(begin - last_first, i, axis);
   }
-  axis.weights.assign(static_cast<size_t>(count) * axis.taps, 0);
-  for (int k = 0; k < all.taps; ++k) {
-    const double* const row = &weights[static_cast<size_t>(k) * count];
-    for (int i = 0; i < count; ++i) all.size[i] = to_fixed(row[i] / sums[i]);
-    for (int i = 0; i < count; ++i)
-      if (all.begin[i] + k < axis.taps)
-        axis.weights[static_cast<size_t>(i) * axis.taps + all.begin[i] + k] = all.size[i];
-  }
-  split_pairs(axis);
-}
-
-void weighted(Filter filter, const Span& span, const Shown& out, Axis& axis) {
-  const Kernel how = kernel(filter);
-  // The common one is spelled out, so that the compiler sees through it.
-  if (filter == Filter::kBilinear)
-    return weighted([](double x) { return triangle(x); }, how, span, out, axis);
-  weighted(how.weight, how, span, out, axis);
 }
 
 }  // namespace
@@ -205,7 +167,8 @@ void plan_axis(Filter filter, const Span& span, Axis& axis) {
   if (span.whole() && span.size == span.resized) {
     span.mirrored ? mirror(out, axis) : copy(out, axis);
   } else {
-    filter == Filter::kNearest ? nearest(span, out, axis) : weighted(filter, span, out, axis);
+    filter == Filter::kNearest ? nearest(span, out, axis)
+                               : weighted(kernel(filter), span, out, axis);
   }
 }
 

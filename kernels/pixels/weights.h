@@ -23,7 +23,7 @@ struct Axis {
 
   std::vector<int32_t> first;    // [count]: first source - begin, or kOutside
   std::vector<int32_t> weights;  // [count, taps], 2^22 = 1
-  // [count, taps / 2, 2]: the same weights for 16-bit multiply-adds, see split_pairs
+  // [count, taps / 2, 2]: the same weights for 16-bit multiply-adds, see split_pair
   std::vector<int32_t> pairs;
 
   // Nearest may round past the last pixel; Pillow leaves that black

@@ -2,7 +2,7 @@
 // Highway asks.
 //
 // A weight has about 22 bits and a sign, a multiplier of the vector units 16. So each weight is
-// split: weight = high * 2^11 + low with 0 <= low < 2^11 (pixels/weights.cpp, split_pairs). The two
+// split: weight = high * 2^11 + low with 0 <= low < 2^11 (pixels/weights_tuned.h, split_pair). The two
 // sums are made apart and put together at the end: (high << 11) + low. All of it is exact modulo
 // 2^32, so the bits are those of body/resize.h, in whatever order the taps come.
 #if defined(FL_CPU_VECTOR_SUMS_H) == defined(HWY_TARGET_TOGGLE)

@@ -136,11 +136,23 @@ HWY_INLINE bool AllKnown(Bytes16 widths) {
                                       hn::Set(kBytes16, uint8_t{1})));
 }
 
+// find_parts(), by vectors.
+HWY_INLINE bool FindParts(Bytes run, int blocks, Parts& out) {
+  if (run.size() < kDcHead || !is_width(run[2])) return false;
+  out.widths = size_t{kDcHead} + bytes_of(blocks - 1, run[2]);
+  out.sizes = out.widths + blocks;
+  out.masks = out.sizes + (blocks + 1) / 2;
+  const Bytes16 two = First((blocks + 1) / 2, hn::LoadU(kBytes16, run.data() + out.sizes));
+  const auto sums = hn::SumsOf8(hn::Add(LowHalves(two), HighHalves(two)));
+  out.values = out.masks + hn::GetLane(sums);  // of eight bytes at most
+  return out.values <= run.size();
+}
+
 // False: the run is damaged.
 HWY_INLINE bool Lay(Bytes run, const Wanted& wanted, Laid& out, uint8_t* ends) {
   const uint8_t* const from = run.data();
   Parts parts;
-  if (!find_parts(run, wanted.blocks, parts)) return false;
+  if (!FindParts(run, wanted.blocks, parts)) return false;
   const Bytes16 pairs = hn::LoadU(kBytes16, from + parts.sizes),
                 widths = First(wanted.last, hn::LoadU(kBytes16, from + parts.widths)),
                 sizes = First(wanted.last,
