@@ -15,6 +15,7 @@ LABELS = {
     "FFCV": "FFCV",
     "fastload, folder": "**fastload**, one import changed",
     "fastload, folder, 2nd epoch on": "**fastload**, from its second epoch on",
+    "fastload, shards with coefficient layers": "**fastload**, from coefficient layers",
 }
 PLAIN = str.maketrans({"*": "", "`": "", ",": ",\n"})  # a label of the chart, in two lines
 GREY, BLUE = "#9aa0a6", "#1f77b4"
@@ -54,7 +55,7 @@ def draw(found: Sequence[Row], where: Path) -> list[Path]:
     mpl.rcParams |= {"svg.hashsalt": "fastload", "svg.fonttype": "none"}
     from matplotlib import pyplot as plt
 
-    figure, axis = plt.subplots(figsize=(5.6, 2.7))  # legible on a phone too
+    figure, axis = plt.subplots(figsize=(5.6, 3.1))  # legible on a phone too
     for position, r in enumerate(found):
         colour = BLUE if r.variant.startswith("fastload") else GREY
         whiskers = [[r.median - r.low], [r.high - r.median]]
