@@ -13,6 +13,8 @@ namespace {
 
 const char kRefused[] = "index refused: ";
 
+constexpr size_t kCacheLine = 64;  // bytes
+
 // Of planes. A layer gives its rows one by one as fast as many at once, so that strips are short.
 constexpr size_t kStripBytes = 32 << 10;
 
@@ -74,7 +76,7 @@ class Filler {
       Bytes bytes;
       if (!layer_.row(row, bytes) || bytes.size() < size_t{kLength} * runs_of(frame_))
         return damaged(row);
-      if (row + 1 < end) fetch_ahead(bytes.data() + bytes.size(), bytes.size());
+      if (row + 1 < end) fetch_ahead(bytes);
       RowRuns runs(readable(bytes), frame_, target_);
       for (int c = 0; c < frame_.components; ++c)
         if (!component(runs, c) ||
@@ -88,8 +90,10 @@ class Filler {
  private:
   // The next row, while this one is decoded: its checksum would wait for memory. It is about as
   // long as this one.
-  static void fetch_ahead(const uint8_t* from, size_t size) {
-    for (size_t at = 0; at < size; at += 64) __builtin_prefetch(from + at);
+  void fetch_ahead(Bytes row) const {
+    const uint8_t* const next = row.data() + row.size();
+    const size_t size = std::min(row.size(), layer_.behind(row));
+    for (size_t at = 0; at < size; at += kCacheLine) __builtin_prefetch(next + at);
   }
 
   static std::string damaged(int row) {

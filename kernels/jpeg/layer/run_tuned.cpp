@@ -160,7 +160,7 @@ HWY_INLINE bool Lay(Bytes run, const Wanted& wanted, Laid& out, uint8_t* ends) {
   const auto most = hn::Set(kBytes16, uint8_t{kMostMask});
   if (!AllKnown(widths) || !hn::AllTrue(kBytes16, hn::Eq(hn::Min(sizes, most), sizes)))
     return false;
-  alignas(16) uint8_t mask_bytes[kRun], all_ends[2 * kRun];
+  alignas(16) uint8_t mask_bytes[kRun], all_ends[2 * kRun] = {};
   hn::Store(sizes, kBytes16, mask_bytes);
   hn::Store(widths, kBytes16, out.widths);
   const auto twice = hn::Add(sizes, sizes), by_4 = hn::Add(twice, twice);
