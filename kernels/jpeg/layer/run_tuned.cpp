@@ -1,11 +1,7 @@
-// A run in sweeps. The first finds where each block's mask and values are, for 16 blocks at once:
-// nothing of it depends on the values. Then values are unpacked and go to their places. With
-// 64-byte vectors they stay in a register between these two. With others all values of all blocks
-// are unpacked first, one block's behind the other's, so that none is loaded before its store has
-// left the core's buffers. No branch depends on the data but for blocks of many values.
-//
-// Packed numbers are a shuffle of bytes and two multiplications. Values go to their places by eight
-// bits of the mask at a time, a shuffle each; with AVX-512 by one expansion of 32.
+// A run in sweeps: where each block's mask and values are, for 16 blocks at once; its numbers; their
+// places. With 64-byte vectors numbers stay in a register between the last two. With others all go
+// to memory first, so that none is loaded before its store has left the core's buffers. No branch
+// depends on the data but for blocks of many values (docs/internals/layer.md).
 #include <algorithm>
 #include <bit>
 
@@ -21,7 +17,7 @@
 
 #include "simd/vector_ops.h"
 
-// Words to the places of a mask (VBMI2): every machine that runs this target has it (targets.cpp).
+// VBMI2: every machine that runs this target has it (targets.cpp).
 #if HWY_TARGET == HWY_AVX3
 #undef HWY_TARGET_STR
 #define HWY_TARGET_STR HWY_TARGET_STR_AVX3 ",avx512vnni,avx512vbmi,avx512vbmi2"
@@ -118,7 +114,7 @@ HWY_INLINE Words8 ValueBytes(uint64_t counts, const uint8_t* widths) {
   return hn::Add(hn::ShiftRight<3>(hn::Add(bits, up)), hn::ShiftRight<3>(hn::Add(more, up)));
 }
 
-// The masks of eight blocks; how many values each has, a byte each.
+// Of eight blocks; how many values each has, a byte each.
 HWY_INLINE uint64_t LayMasks(const uint8_t*& from, const uint8_t* sizes, uint64_t* out) {
   uint64_t counts = 0;
   for (int n = 0; n < kGroup; ++n) {
@@ -148,7 +144,7 @@ HWY_INLINE bool FindParts(Bytes run, int blocks, Parts& out) {
   return out.values <= run.size();
 }
 
-// False: the run is damaged.
+// False: damaged.
 HWY_INLINE bool Lay(Bytes run, const Wanted& wanted, Laid& out, uint8_t* ends) {
   const uint8_t* const from = run.data();
   Parts parts;
@@ -167,7 +163,6 @@ HWY_INLINE bool Lay(Bytes run, const Wanted& wanted, Laid& out, uint8_t* ends) {
   hn::Store(hn::Add(hn::Add(by_4, by_4), hn::Set(kBytes16, uint8_t{1})), kBytes16, all_ends);
   hn::StoreU(hn::LoadU(kBytes16, all_ends + wanted.first), kBytes16, ends);
   LayDc(run, out.dc);
-
   const uint8_t* masks = from + parts.masks;
   const Words8 low = ValueBytes(LayMasks(masks, mask_bytes, out.masks), out.widths),
                high = ValueBytes(LayMasks(masks, mask_bytes + kGroup, out.masks + kGroup),
