@@ -84,8 +84,9 @@ set(fastload_kernels
   kernels/webp/region.cpp
 )
 
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND NOT CMAKE_OSX_ARCHITECTURES)  # those may be others
   list(APPEND fastload_kernels kernels/simd/hash_avx2.cpp kernels/simd/hash_avx512.cpp)
+  set_source_files_properties(kernels/simd/hash.cpp PROPERTIES COMPILE_DEFINITIONS FASTLOAD_WIDE_HASH)
   set_source_files_properties(kernels/simd/hash_avx2.cpp PROPERTIES COMPILE_OPTIONS -mavx2)
   set_source_files_properties(kernels/simd/hash_avx512.cpp PROPERTIES COMPILE_OPTIONS -mavx512f)
 endif()

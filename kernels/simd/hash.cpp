@@ -3,7 +3,7 @@
 // that hash a stream in parts include the header in the same way.
 //
 // xxHash chooses its instructions when it is compiled. So it is compiled twice more for wider
-// vectors (hash_avx2.cpp, hash_avx512.cpp).
+// vectors (hash_avx2.cpp, hash_avx512.cpp), where the build can: FASTLOAD_WIDE_HASH.
 #include "simd/hash.h"
 
 #define XXH_INLINE_ALL
@@ -21,9 +21,9 @@ HWY_BEFORE_NAMESPACE();
 namespace fl::HWY_NAMESPACE {
 
 uint64_t Xxh3(const uint8_t* bytes, size_t size) {
-#if HWY_TARGET == HWY_AVX3
+#if defined(FASTLOAD_WIDE_HASH) && HWY_TARGET == HWY_AVX3
   return xxh3_avx512(bytes, size);
-#elif HWY_TARGET == HWY_AVX2
+#elif defined(FASTLOAD_WIDE_HASH) && HWY_TARGET == HWY_AVX2
   return xxh3_avx2(bytes, size);
 #else
   return xxh3_any(bytes, size);
