@@ -34,13 +34,17 @@ struct Parts {
   size_t widths = 0, sizes = 0, masks = 0, values = 0;
 };
 
-// False: they do not fit.
-inline bool find_parts(Bytes run, int blocks, Parts& out) {
+// All but the values, which begin where the masks end. False: they do not fit.
+inline bool find_masks(Bytes run, int blocks, Parts& out) {
   if (run.size() < kDcHead || !is_width(run[2])) return false;
   out.widths = size_t{kDcHead} + bytes_of(blocks - 1, run[2]);
   out.sizes = out.widths + blocks;
   out.masks = out.sizes + (blocks + 1) / 2;
-  if (out.masks > run.size()) return false;
+  return out.masks <= run.size();
+}
+
+inline bool find_parts(Bytes run, int blocks, Parts& out) {
+  if (!find_masks(run, blocks, out)) return false;
   out.values = out.masks;
   for (size_t at = out.sizes; at < out.masks; ++at) out.values += (run[at] & 15) + (run[at] >> 4);
   return out.values <= run.size();

@@ -1,7 +1,7 @@
-// A run in sweeps: where each block's mask and values are, for 16 blocks at once; its numbers; their
-// places. With 64-byte vectors numbers stay in a register between the last two. With others all go
-// to memory first, so that none is loaded before its store has left the core's buffers. No branch
-// depends on the data but for blocks of many values (docs/internals/layer.md).
+// A run in sweeps: where each block's mask and values are, for 16 blocks at once; its numbers;
+// their places. With 64-byte vectors numbers stay in a register between the last two. With others
+// all go to memory first, so that none is loaded before its store has left the core's buffers. No
+// branch depends on the data but for blocks of many values (docs/internals/layer.md).
 #include <algorithm>
 #include <bit>
 
@@ -132,12 +132,9 @@ HWY_INLINE bool AllKnown(Bytes16 widths) {
                                       hn::Set(kBytes16, uint8_t{1})));
 }
 
-// find_parts(), by vectors.
+// find_parts(), where values begin by vectors.
 HWY_INLINE bool FindParts(Bytes run, int blocks, Parts& out) {
-  if (run.size() < kDcHead || !is_width(run[2])) return false;
-  out.widths = size_t{kDcHead} + bytes_of(blocks - 1, run[2]);
-  out.sizes = out.widths + blocks;
-  out.masks = out.sizes + (blocks + 1) / 2;
+  if (!find_masks(run, blocks, out)) return false;
   const Bytes16 two = First((blocks + 1) / 2, hn::LoadU(kBytes16, run.data() + out.sizes));
   const auto sums = hn::SumsOf8(hn::Add(LowHalves(two), HighHalves(two)));
   out.values = out.masks + hn::GetLane(sums);  // of eight bytes at most
