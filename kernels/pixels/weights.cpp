@@ -82,35 +82,35 @@ struct Work {
   }
 };
 
-void look(const Kernel& how, const Span& span, const Shown& out, double scale, double stretch,
-          Work& work) {
+// support, scale: as Geometry has them.
+void look(double support, const Span& span, const Shown& out, double scale, Work& work) {
   const int count = out.count();
   work.centre.resize(count);
   work.begin.resize(count);
   work.size.resize(count);
-  work.taps = tuned::look(
-      {scale, how.support * stretch, span.begin, span.size, out.at(0), out.mirrored ? -1 : 1},
-      work.looks());
+  work.taps = tuned::look({scale, support, span.begin, span.size, out.at(0), out.mirrored ? -1 : 1},
+                          work.looks());
 }
 
 // Of tap k of all outputs, and added to their sums.
-void weigh_row(const Kernel& how, const tuned::Looks& looks, int k, double shrink, double* row,
+void weigh_row(Filter filter, const tuned::Looks& looks, int k, double shrink, double* row,
                double* sums) {
   // The common one, and the cheapest
-  if (how.weight == triangle) return tuned::triangle_row(looks, k, shrink, row, sums);
+  if (filter == Filter::kBilinear) return tuned::triangle_row(looks, k, shrink, row, sums);
+  const auto weight = kernel(filter).weight;
   for (int i = 0; i < looks.count; ++i) {
     const double distance = k + looks.begin[i] - looks.centre[i] + 0.5;
-    row[i] = k < looks.size[i] ? how.weight(distance * shrink) : 0.0;
+    row[i] = k < looks.size[i] ? weight(distance * shrink) : 0.0;
     sums[i] += row[i];
   }
 }
 
-void weigh(const Kernel& how, double shrink, Work& work) {
+void weigh(Filter filter, double shrink, Work& work) {
   const size_t count = work.centre.size();
   work.sums.assign(count, 0.0);
   work.weights.resize(work.taps * count);
   for (int k = 0; k < work.taps; ++k)
-    weigh_row(how, work.looks(), k, shrink, &work.weights[k * count], work.sums.data());
+    weigh_row(filter, work.looks(), k, shrink, &work.weights[k * count], work.sums.data());
   for (double& sum : work.sums) sum = sum == 0.0 ? 1.0 : sum;
 }
 
@@ -128,11 +128,11 @@ void lead(int zeros, int i, Axis& axis) {
 // taps is the largest of all outputs, rounded up to even, since multiply-adds take two. Outputs at
 // the far border move their first source back and lead with zeros, so that `first + taps` does not
 // pass the last source where there are enough of them.
-void weighted(const Kernel& how, const Span& span, const Shown& out, Axis& axis) {
+void weighted(Filter filter, const Span& span, const Shown& out, Axis& axis) {
   thread_local Work work;
   const double scale = span.length / span.resized, stretch = std::max(scale, 1.0);
-  look(how, span, out, scale, stretch, work);
-  weigh(how, 1.0 / stretch, work);
+  look(kernel(filter).support * stretch, span, out, scale, work);
+  weigh(filter, 1.0 / stretch, work);
   const int count = out.count(), first = out.mirrored ? count - 1 : 0, last = count - 1 - first;
   axis.kind = Axis::Kind::kWeigh;
   axis.taps = (work.taps + 1) & ~1;
@@ -167,8 +167,7 @@ void plan_axis(Filter filter, const Span& span, Axis& axis) {
   if (span.whole() && span.size == span.resized) {
     span.mirrored ? mirror(out, axis) : copy(out, axis);
   } else {
-    filter == Filter::kNearest ? nearest(span, out, axis)
-                               : weighted(kernel(filter), span, out, axis);
+    filter == Filter::kNearest ? nearest(span, out, axis) : weighted(filter, span, out, axis);
   }
 }
 
