@@ -138,8 +138,9 @@ int open_memory([[maybe_unused]] const char* name) {
 #ifdef __linux__
   return ::memfd_create(name, MFD_CLOEXEC);
 #else  // a file of the disk's, whose name is gone at once
-  const char* folder = std::getenv("TMPDIR");
-  std::string path = std::string(folder == nullptr ? "/tmp" : folder) + "/fastload.XXXXXX";
+  const char* const said = std::getenv("TMPDIR");
+  const std::string folder = said == nullptr || *said == '\0' ? P_tmpdir : said;
+  std::string path = folder + "/fastload.XXXXXX";  // mkstemp's own pattern
   const int file = ::mkstemp(path.data());
   if (file < 0) return -1;
   ::unlink(path.c_str());
