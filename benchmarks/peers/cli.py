@@ -20,6 +20,7 @@ from fastload.cli.output import progress
 from fastload.errors import UsageError
 
 TABLES = ("main", "cold", "png", "png_full", "webp", "large", "growth")
+NO_JPEGS = ("png", "png_full", "webp")  # tables of other images
 PLAIN, RANDAUGMENT = "crop, flip", "crop, flip, RandAugment"
 PROMISED = 2  # times as many turns of the case that README's ratios are of
 ENTRIES = (1000, 10_000, 100_000, 1_280_000)
@@ -121,7 +122,7 @@ def check(given: argparse.Namespace) -> None:
 
 def suits(peer: Peer, table: str) -> bool:
     """Whether a table has a row of the peer: layers are of JPEGs."""
-    return peer.reads != "layers" or table in ("", "main", "cold", "large")
+    return peer.reads != "layers" or table not in NO_JPEGS
 
 
 def _writable(parent: Path) -> Path:
