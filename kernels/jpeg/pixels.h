@@ -98,8 +98,8 @@ struct PixelOps {
   void (*grey_row)(const uint8_t* y, uint8_t* out, int width);
 
   // idct_blocks of blocks without a gap between them, each with zeros from value `ends` on, 1..65.
-  // What the blocks are afterwards is not said.
-  bool (*idct_ended)(const Blocks& blocks, const uint8_t* ends, const Quantiser& quant,
+  // Whether they are plausible is not asked, and what they are afterwards not said.
+  void (*idct_ended)(const Blocks& blocks, const uint8_t* ends, const Quantiser& quant,
                      const Tiles& out);
 };
 

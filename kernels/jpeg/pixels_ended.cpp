@@ -18,11 +18,47 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace fl::jpeg::HWY_NAMESPACE {
-#if FL_NO_VECTORS || HWY_MAX_BYTES != 32
+#if FL_NO_VECTORS
 
-bool IdctEnded(const Blocks& blocks, const uint8_t* /*ends*/, const Quantiser& quant,
+void IdctEnded(const Blocks& blocks, const uint8_t* ends, const Quantiser& quant,
                const Tiles& out) {
-  return kTunedPixels.idct_blocks(blocks, quant, out);
+  kScalarPixels.idct_ended(blocks, ends, quant, out);
+}
+
+#else
+
+// Pass 1.
+HWY_INLINE void begin_all(const int16_t* a, const int16_t* b, const Quantiser& quant,
+                          V32 (*lines)[kBlockSize]) {
+  for (int part = 0; part < kParts; ++part)
+    run_pass<idct::kShift1>(load_pairs(a, b, part) * prepared(quant, part), idct::kRound1,
+                            lines[part]);
+}
+
+#if HWY_MAX_BYTES != 32
+
+// In their order: only blocks of a mere DC are told apart.
+void IdctEnded(const Blocks& blocks, const uint8_t* ends, const Quantiser& quant,
+               const Tiles& out) {
+  Half half;
+  for (int n = 0; n < blocks.count; n += kTogether) {
+    const int last = std::min(n + kTogether, blocks.count) - 1;
+    const int16_t* const a = blocks.first + n * ptrdiff_t{kBlockValues};
+    const int16_t* const b = blocks.first + last * ptrdiff_t{kBlockValues};
+    uint8_t* const tile = out.first + n * kBlockSize;
+    if (std::max(ends[n], ends[last]) == 1) {
+      fill_tile(*a, quant, tile, out.stride);
+      if (n != last) fill_tile(*b, quant, tile + kBlockSize, out.stride);
+      continue;
+    }
+    V32 lines[kParts][kBlockSize];
+    begin_all(a, b, quant, lines);
+    if (half.tile != nullptr) end_blocks(half, out.stride);
+    turn_block(lines, half.rows);
+    half.tile = tile;
+    half.tiles = last - n + 1;
+  }
+  if (half.tile != nullptr) end_blocks(half, out.stride);
 }
 
 #else
@@ -56,15 +92,13 @@ HWY_INLINE V16 quarter_pair(V8 first, V8 second, int pair) {
 }
 
 // Two quarter blocks, which may be the same; tiles: where they go.
-HWY_INLINE bool quarters(int16_t* a, int16_t* b, const Quantiser& quant, uint8_t* const* tiles,
-                         ptrdiff_t stride) {
+HWY_INLINE void quarters(const int16_t* a, const int16_t* b, const Quantiser& quant,
+                         uint8_t* const* tiles, ptrdiff_t stride) {
   const V8 first = group_of(a, b, 0), second = group_of(a, b, 1);
   const V16 none = hn::Zero(kD16);
   const Pairs values{quarter_pair(first, second, 0), none, quarter_pair(first, second, 2), none};
   const Pairs by{hn::LoadDup128(kD16, quant.values), none,
                  hn::LoadDup128(kD16, quant.values + 2 * kLanes16), none};
-  const bool good = surely_plausible(values, by) || (plausible_block(a, quant.zigzag) &&
-                                                     plausible_block(b, quant.zigzag));
   V32 lines[kBlockSize];
   const Pairs products{hn::Mul(values.p02, by.p02), none, hn::Mul(values.p13, by.p13), none};
   run_pass<idct::kShift1, Has::k0To3>(products, idct::kRound1, lines);
@@ -75,21 +109,16 @@ HWY_INLINE bool quarters(int16_t* a, int16_t* b, const Quantiser& quant, uint8_t
     run_pass<idct::kShift2, Has::k0To3>(rows[n], idct::kRound2, lines);
     store_tiles(lines, tiles[n], stride, 1);
   }
-  return good;
 }
 
 // Pass 1 of a short block: rows 5..7 are zeros.
-HWY_INLINE bool begin_short(int16_t* block, const Quantiser& quant, V32* lines) {
+HWY_INLINE void begin_short(const int16_t* block, const Quantiser& quant, V32* lines) {
   const V8 first = group_of(block, block, 0), second = group_of(block, block, 1);
-  const V8 last = hn::TableLookupBytesOr0(group_of(block, block, 2),
-                                          hn::Load(kD8, kShortShuffles.bytes[2][2]));
+  const V8 last =
+      hn::TableLookupBytesOr0(group_of(block, block, 2), hn::Load(kD8, kShortShuffles.bytes[2][2]));
   const Pairs values{short_pair(first, second, 0), short_pair(first, second, 1),
-                     hn::Or(short_pair(first, second, 2), hn::BitCast(kD16, last)),
-                     hn::Zero(kD16)};
-  const Pairs by = prepared(quant, 0);
-  const bool good = surely_plausible(values, by) || plausible_block(block, quant.zigzag);
-  run_pass<idct::kShift1, Has::k0To4>(values * by, idct::kRound1, lines);
-  return good;
+                     hn::Or(short_pair(first, second, 2), hn::BitCast(kD16, last)), hn::Zero(kD16)};
+  run_pass<idct::kShift1, Has::k0To4>(values * prepared(quant, 0), idct::kRound1, lines);
 }
 
 // Up to 32 blocks, sorted by where they end: bit n is block n. Which end a block has, nobody can
@@ -126,9 +155,8 @@ HWY_INLINE int next(uint32_t& bits) {
   return n;
 }
 
-bool IdctEnded(const Blocks& blocks, const uint8_t* ends, const Quantiser& quant,
+void IdctEnded(const Blocks& blocks, const uint8_t* ends, const Quantiser& quant,
                const Tiles& out) {
-  bool good = true;
   Half half;
   const auto continue_with = [&](V32(*lines)[kBlockSize], uint8_t* tile) HWY_ATTR {
     if (half.tile != nullptr) end_blocks(half, out.stride);
@@ -138,35 +166,34 @@ bool IdctEnded(const Blocks& blocks, const uint8_t* ends, const Quantiser& quant
   };
   for (int first = 0; first < blocks.count; first += kSorted) {
     Kinds kinds = sorted(ends + first, std::min(kSorted, blocks.count - first));
-    int16_t* const block = blocks.first + first * ptrdiff_t{kBlockValues};
+    const int16_t* const block = blocks.first + first * ptrdiff_t{kBlockValues};
     uint8_t* const tile = out.first + first * kBlockSize;
     while (kinds.flat != 0) {
       const int n = next(kinds.flat);
-      good &= fill_tile(block + n * kBlockValues, quant, tile + n * kBlockSize, out.stride);
+      fill_tile(block[n * kBlockValues], quant, tile + n * kBlockSize, out.stride);
     }
     while (kinds.quarter != 0) {
       const int a = next(kinds.quarter), b = kinds.quarter != 0 ? next(kinds.quarter) : a;
       uint8_t* const tiles[2] = {tile + a * kBlockSize, tile + b * kBlockSize};
-      good &=
-          quarters(block + a * kBlockValues, block + b * kBlockValues, quant, tiles, out.stride);
+      quarters(block + a * kBlockValues, block + b * kBlockValues, quant, tiles, out.stride);
     }
     V32 lines[kParts][kBlockSize];
     while (kinds.within_short != 0) {
       const int n = next(kinds.within_short);
-      good &= begin_short(block + n * kBlockValues, quant, lines[0]);
+      begin_short(block + n * kBlockValues, quant, lines[0]);
       continue_with(lines, tile + n * kBlockSize);
     }
     while (kinds.whole != 0) {
       const int n = next(kinds.whole);
-      int16_t* const whole = block + n * kBlockValues;
-      good &= begin_blocks(whole, whole, quant, lines);
+      const int16_t* const whole = block + n * kBlockValues;
+      begin_all(whole, whole, quant, lines);
       continue_with(lines, tile + n * kBlockSize);
     }
   }
   if (half.tile != nullptr) end_blocks(half, out.stride);
-  return good;
 }
 
+#endif  // HWY_MAX_BYTES
 #endif  // FL_NO_VECTORS
 }  // namespace fl::jpeg::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -176,9 +203,9 @@ namespace fl::jpeg::tuned {
 
 HWY_EXPORT(IdctEnded);
 
-bool idct_ended(const Blocks& blocks, const uint8_t* ends, const Quantiser& quant,
+void idct_ended(const Blocks& blocks, const uint8_t* ends, const Quantiser& quant,
                 const Tiles& out) {
-  return HWY_DYNAMIC_DISPATCH(IdctEnded)(blocks, ends, quant, out);
+  HWY_DYNAMIC_DISPATCH(IdctEnded)(blocks, ends, quant, out);
 }
 
 }  // namespace fl::jpeg::tuned

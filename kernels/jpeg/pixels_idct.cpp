@@ -44,6 +44,25 @@ void Prepare(const uint16_t* quant, Quantiser& out) {
     store_pairs(load_pairs(values, values, part), out, part);
 }
 
+HWY_INLINE bool flat_tile(int16_t* block, const Quantiser& quant, uint8_t* out, ptrdiff_t stride) {
+  const int16_t dc = block[0];
+  fill_tile(dc, quant, out, stride);
+  block[0] = 0;
+  return (dc < 0 ? -dc : dc) * static_cast<uint16_t>(quant.values[0]) <= kMaxBlockSum;
+}
+
+// Pass 1.
+HWY_INLINE bool begin_blocks(int16_t* a, int16_t* b, const Quantiser& quant,
+                             V32 (*lines)[kBlockSize]) {
+  bool sure = true;
+  for (int part = 0; part < kParts; ++part) {
+    const Pairs values = load_pairs(a, b, part), by = prepared(quant, part);
+    sure &= surely_plausible(values, by);
+    run_pass<idct::kShift1>(values * by, idct::kRound1, lines[part]);
+  }
+  return sure || (plausible_block(a, quant.zigzag) && plausible_block(b, quant.zigzag));
+}
+
 // Two blocks at a time where a vector holds them; a last single one is transformed twice and stored
 // once.
 bool IdctBlocks(const Blocks& blocks, const Quantiser& quant, const Tiles& out) {
@@ -56,8 +75,8 @@ bool IdctBlocks(const Blocks& blocks, const Quantiser& quant, const Tiles& out) 
                                                    : walk.next();
     uint8_t* const tile = out.first + n * kBlockSize;
     if (only_dc(a) && (a == b || only_dc(b))) {
-      good &= fill_tile(a, quant, tile, out.stride);
-      if (a != b) good &= fill_tile(b, quant, tile + kBlockSize, out.stride);
+      good &= flat_tile(a, quant, tile, out.stride);
+      if (a != b) good &= flat_tile(b, quant, tile + kBlockSize, out.stride);
     } else {
       V32 lines[kParts][kBlockSize];
       good &= begin_blocks(a, b, quant, lines);

@@ -96,12 +96,9 @@ HWY_INLINE void store_tiles(const V32* lines, uint8_t* out, ptrdiff_t stride, in
 
 #endif
 
-HWY_INLINE bool fill_tile(int16_t* block, const Quantiser& quant, uint8_t* out, ptrdiff_t stride) {
-  const int16_t dc = block[0], by = quant.values[0];  // every layout begins with DC
-  const uint8_t sample = idct_flat(dequantise(dc, by));
+HWY_INLINE void fill_tile(int16_t dc, const Quantiser& quant, uint8_t* out, ptrdiff_t stride) {
+  const uint8_t sample = idct_flat(dequantise(dc, quant.values[0]));  // every layout begins with DC
   for (int y = 0; y < kBlockSize; ++y) std::memset(out + y * stride, sample, kBlockSize);
-  block[0] = 0;
-  return (dc < 0 ? -dc : dc) * static_cast<uint16_t>(by) <= kMaxBlockSum;
 }
 
 // Two blocks where a vector holds them, or one twice, between the two passes.
@@ -112,18 +109,6 @@ struct Half {
 
   HWY_INLINE Half() {}  // spelled out: as in Pairs
 };
-
-// Pass 1.
-HWY_INLINE bool begin_blocks(int16_t* a, int16_t* b, const Quantiser& quant,
-                             V32 (*lines)[kBlockSize]) {
-  bool sure = true;
-  for (int part = 0; part < kParts; ++part) {
-    const Pairs values = load_pairs(a, b, part), by = prepared(quant, part);
-    sure &= surely_plausible(values, by);
-    run_pass<idct::kShift1>(values * by, idct::kRound1, lines[part]);
-  }
-  return sure || (plausible_block(a, quant.zigzag) && plausible_block(b, quant.zigzag));
-}
 
 HWY_INLINE void end_blocks(const Half& half, ptrdiff_t stride) {
   V32 lines[kBlockSize];

@@ -27,9 +27,9 @@ bool idct_blocks(const Blocks& blocks, const Quantiser& quant, const Tiles& out)
   return good;
 }
 
-bool idct_ended(const Blocks& blocks, const uint8_t* /*ends*/, const Quantiser& quant,
+void idct_ended(const Blocks& blocks, const uint8_t* /*ends*/, const Quantiser& quant,
                 const Tiles& out) {
-  return idct_blocks(blocks, quant, out);
+  idct_blocks(blocks, quant, out);
 }
 
 template <int kSize>

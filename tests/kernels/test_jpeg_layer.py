@@ -80,12 +80,14 @@ def test_tables_of_restarts_and_comments_are_left_out():
 @pytest.mark.parametrize("target", TARGETS)
 def test_what_has_no_layer(target):
     wide = encoded(noise(40, 40), "JPEG", quality=100)
+    table = wide.index(b"\xff\xdb") + 5  # that of luma
     for data, why in (
         (b"", "damaged at byte 0: no SOI marker"),
         (jpeg(scene(30, 40), progressive=True), "not covered: progressive, lossless"),
         (jpeg(scene(30, 40))[:-2], "damaged: no end of the image"),
         (wide[: len(wide) // 2] + b"\xff\xd9", "damaged near byte"),
         (b"\xff\xd8\xff\xe0\x00\x06JFIF" + wide[2:], "not covered: jpeg: an unusual segment"),
+        (wide[:table] + b"\xff" * 64 + wide[table + 64 :], "not covered: a coefficient beyond"),
     ):
         with pytest.raises(ValueError, match=rf"^jpeg_layer: {why}"):
             native.jpeg_layer(data, target)

@@ -74,7 +74,7 @@ def test_a_row_of_anything():
 @pytest.mark.parametrize(
     ("at", "value", "why"),
     [
-        (4, 3, "not a layer of this version"),
+        (4, 2, "not a layer of this version"),
         (6, 0xFFFF, "layer too short"),
         (24, 0xFF, "layer damaged"),
         (30, 0, "layer damaged"),

@@ -49,12 +49,13 @@ void one_run(Check& check, Random& random) {
   if (damage == 1) run.pop_back();
   const size_t size = run.size();
   run.resize(size + layers::kOverread);
-  alignas(64) int16_t want[layers::kRun * kBlockValues], got[layers::kRun * kBlockValues];
-  uint8_t ends[2 * layers::kRun] = {}, too[2 * layers::kRun] = {};
-  const bool good = layers::scalar::decode_run({run.data(), size}, wanted, want, ends);
-  check.equal("verdict", good, layers::tuned::decode_run({run.data(), size}, wanted, got, too));
+  const layers::Run twice[2] = {{{run.data(), size}, wanted}, {{run.data(), size}, wanted}};
+  alignas(64) int16_t want[2 * layers::kRun * kBlockValues], got[2 * layers::kRun * kBlockValues];
+  uint8_t ends[3 * layers::kRun] = {}, too[3 * layers::kRun] = {};
+  const bool good = layers::scalar::decode_runs(twice, want, ends);
+  check.equal("verdict", good, layers::tuned::decode_runs(twice, got, too));
   if (!good) return;
-  const int count = wanted.last - wanted.first;
+  const int count = 2 * (wanted.last - wanted.first);
   check.equal("ends", ends, too, count);
   check.equal("blocks", want, got, count * kBlockValues * sizeof(int16_t));
 }
@@ -79,10 +80,9 @@ void one_row(Check& check, Random& random) {
   jpeg::kScalarPixels.prepare(quant, of_scalar);
   jpeg::kTunedPixels.prepare(quant, of_tuned);
   const jpeg::Blocks one{a, kBlockValues, count}, other{b, kBlockValues, count};
-  const bool plausible = jpeg::kScalarPixels.idct_ended(one, ends.data(), of_scalar, {scalar.data(), stride});
-  const bool too = jpeg::kTunedPixels.idct_ended(other, ends.data(), of_tuned, {tuned.data(), stride});
-  check.equal("plausible", plausible, too);
-  if (plausible) check.equal("samples", scalar.data(), tuned.data(), scalar.size());
+  jpeg::kScalarPixels.idct_ended(one, ends.data(), of_scalar, {scalar.data(), stride});
+  jpeg::kTunedPixels.idct_ended(other, ends.data(), of_tuned, {tuned.data(), stride});
+  check.equal("samples", scalar.data(), tuned.data(), scalar.size());
 }
 
 void one_layer(Check& check, Random& random) {

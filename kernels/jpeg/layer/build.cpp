@@ -125,6 +125,17 @@ class RowSink final : public BlockSink {
     return true;
   }
 
+  // Whether an encoder of 8 bits can have made all blocks: readers do not ask again.
+  bool plausible() const {
+    for (int c = 0; c < frame_.components; ++c) {
+      const auto* const quant =
+          reinterpret_cast<const int16_t*>(frame_.quant[frame_.component[c].quant].data());
+      for (size_t at = 0; at < blocks_[c].size(); at += kBlockValues)
+        if (!plausible_block(&blocks_[c][at], quant)) return false;
+    }
+    return true;
+  }
+
   // The row as it is stored; empty: a coefficient does not fit.
   std::vector<uint8_t> pack() {
     std::vector<uint8_t> lengths, runs;
@@ -179,7 +190,7 @@ std::string pack_rows(Bytes bytes, const Frame& frame, cpu::Target target,
   RowSink sink(frame);
   for (int row = 0; row < frame.mcu_rows; ++row) {
     if (std::string why = scan.decode(row, row + 1, sink); !why.empty()) return why;
-    const std::vector<uint8_t> packed = sink.pack();
+    const std::vector<uint8_t> packed = sink.plausible() ? sink.pack() : std::vector<uint8_t>{};
     if (packed.empty()) return kRange;
     rows.insert(rows.end(), packed.begin(), packed.end());
     if (rows.size() > std::numeric_limits<uint32_t>::max()) return "not covered: too large";

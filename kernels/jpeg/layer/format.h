@@ -33,7 +33,7 @@
 namespace fl::jpeg::layer {
 
 constexpr char kMagic[] = "FLCL";
-constexpr int kVersion = 2;  // 1: also of files that Pillow must be asked about
+constexpr int kVersion = 3;  // 1, 2: also of files that decoders must ask others about
 constexpr size_t kFixed = 28, kRowEntry = 12, kSeal = 8;  // bytes
 constexpr size_t kRowHash = 8;                            // of an entry: what comes first
 

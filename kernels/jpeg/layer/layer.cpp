@@ -31,6 +31,8 @@ class RowRuns {
 
   // The next block row. False: damaged.
   bool decode(const Across& across, int16_t* out, uint8_t* ends) {
+    std::array<Run, kTogether> runs;
+    size_t held = 0;
     for (int begin = 0; begin < across.all; begin += kRun) {
       const size_t length = row_[next_] | row_[next_ + 1] << 8, from = at_;
       next_ += kLength;
@@ -39,10 +41,14 @@ class RowRuns {
       const int blocks = std::min(kRun, across.all - begin),
                 first = std::clamp(across.first - begin, 0, blocks),
                 last = std::clamp(across.last - begin, 0, blocks);
-      if (first >= last) continue;
-      if (!decode_(row_.subspan(from, length), {blocks, first, last}, out, ends)) return false;
-      out += (last - first) * kBlockValues;
-      ends += last - first;
+      if (first < last) runs[held++] = {row_.subspan(from, length), {blocks, first, last}};
+      if (held < kTogether && begin + kRun < across.all) continue;
+      if (!decode_({runs.data(), held}, out, ends)) return false;
+      for (; held > 0; --held) {
+        const Wanted& done = runs[held - 1].wanted;
+        out += (done.last - done.first) * kBlockValues;
+        ends += done.last - done.first;
+      }
     }
     return true;
   }

@@ -1,5 +1,5 @@
-// One run of a coefficient layer to blocks of coefficients. The scalar version is the
-// specification; the tuned one gives the same blocks and the same verdict for every input.
+// Runs of a coefficient layer to blocks of coefficients. The scalar version is the specification;
+// the tuned one gives the same blocks and the same verdict for every input.
 #pragma once
 
 #include <span>
@@ -14,19 +14,29 @@ struct Wanted {
   int blocks = 0, first = 0, last = 0;
 };
 
+struct Run {
+  Bytes bytes;
+  Wanted wanted;
+};
+
+// Where one run's parts are has to be found step by step. So several are looked at together, whose
+// steps do not wait for each other's.
+constexpr int kTogether = 8;
+using Runs = std::span<const Run>;  // kTogether at most
+
 // Blocks behind those that are wanted are not looked at. out: 64 values for each block that is
-// wanted, in zigzag order. ends: of each, where its mask ends: all values from there on are zeros;
-// 1, 9, 17, up to 65. Room for kRun more is needed, which gets anything. kOverread bytes behind the run
-// may be read. False: it is damaged, and both have anything.
+// wanted, in zigzag order, run after run. ends: of each, where its mask ends: all values from there
+// on are zeros; 1, 9, 17, up to 65. Room for kRun more is needed, which gets anything. kOverread
+// bytes behind a run may be read. False: one is damaged, and both have anything.
 namespace scalar {
-bool decode_run(Bytes run, const Wanted& wanted, int16_t* out, uint8_t* ends);
+bool decode_runs(Runs runs, int16_t* out, uint8_t* ends);
 }
 namespace tuned {
-bool decode_run(Bytes run, const Wanted& wanted, int16_t* out, uint8_t* ends);
+bool decode_runs(Runs runs, int16_t* out, uint8_t* ends);
 }
 
 inline auto* run_decoder(cpu::Target target) {
-  return target == cpu::Target::kScalar ? scalar::decode_run : tuned::decode_run;
+  return target == cpu::Target::kScalar ? scalar::decode_runs : tuned::decode_runs;
 }
 
 // Where the parts of a run begin, as its first bytes say; bytes.

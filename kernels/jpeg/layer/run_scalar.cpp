@@ -48,8 +48,6 @@ void put_block(uint64_t mask, const uint8_t* values, int first_width, int other_
   }
 }
 
-}  // namespace
-
 bool decode_run(Bytes run, const Wanted& wanted, int16_t* out, uint8_t* ends) {
   Parts parts;
   if (!find_parts(run, wanted.blocks, parts)) return false;
@@ -74,6 +72,17 @@ bool decode_run(Bytes run, const Wanted& wanted, int16_t* out, uint8_t* ends) {
     parts.values += size;
   }
   return wanted.last < wanted.blocks || parts.values == run.size();
+}
+
+}  // namespace
+
+bool decode_runs(Runs runs, int16_t* out, uint8_t* ends) {
+  for (const auto& [bytes, wanted] : runs) {
+    if (!decode_run(bytes, wanted, out, ends)) return false;
+    out += (wanted.last - wanted.first) * kBlockValues;
+    ends += wanted.last - wanted.first;
+  }
+  return true;
 }
 
 }  // namespace fl::jpeg::layer::scalar

@@ -1,4 +1,4 @@
-// A run in sweeps: where each block's mask and values are, for 16 blocks at once; its numbers;
+// Runs in sweeps: where each block's mask and values are, for 16 blocks at once; its numbers;
 // their places. With 64-byte vectors numbers stay in a register between the last two. With others
 // all go to memory first, so that none is loaded before its store has left the core's buffers. No
 // branch depends on the data but for blocks of many values (docs/internals/layer.md).
@@ -27,8 +27,8 @@ HWY_BEFORE_NAMESPACE();
 namespace fl::jpeg::layer::tuned::HWY_NAMESPACE {
 #if FL_NO_VECTORS
 
-bool DecodeRun(Bytes run, const Wanted& wanted, int16_t* out, uint8_t* ends) {
-  return scalar::decode_run(run, wanted, out, ends);
+bool DecodeRuns(Runs runs, int16_t* out, uint8_t* ends) {
+  return scalar::decode_runs(runs, out, ends);
 }
 
 #else
@@ -271,12 +271,18 @@ HWY_INLINE void PutAll(const uint8_t* run, Wanted wanted, const Laid& laid, int1
 
 #endif
 
-bool DecodeRun(Bytes run, const Wanted& asked, int16_t* out, uint8_t* ends) {
-  const Wanted wanted = asked;  // a copy, which nothing that is written can change
-  Laid laid;
-  if (!Lay(run, wanted, laid, ends)) return false;
-  PutAll(run.data(), wanted, laid, out);
-  for (int b = wanted.first; b < wanted.last; ++b, out += kBlockValues) *out = laid.dc[b];
+bool DecodeRuns(Runs runs, int16_t* out, uint8_t* ends) {
+  Laid laid[kTogether];
+  for (size_t n = 0; n < runs.size(); ++n) {
+    const Wanted wanted = runs[n].wanted;  // a copy, which nothing that is written can change
+    if (!Lay(runs[n].bytes, wanted, laid[n], ends)) return false;
+    ends += wanted.last - wanted.first;
+  }
+  for (size_t n = 0; n < runs.size(); ++n) {
+    const Wanted wanted = runs[n].wanted;
+    PutAll(runs[n].bytes.data(), wanted, laid[n], out);
+    for (int b = wanted.first; b < wanted.last; ++b, out += kBlockValues) *out = laid[n].dc[b];
+  }
   return true;
 }
 
@@ -287,10 +293,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace fl::jpeg::layer::tuned {
 
-HWY_EXPORT(DecodeRun);
+HWY_EXPORT(DecodeRuns);
 
-bool decode_run(Bytes run, const Wanted& wanted, int16_t* out, uint8_t* ends) {
-  return HWY_DYNAMIC_DISPATCH(DecodeRun)(run, wanted, out, ends);
+bool decode_runs(Runs runs, int16_t* out, uint8_t* ends) {
+  return HWY_DYNAMIC_DISPATCH(DecodeRuns)(runs, out, ends);
 }
 
 }  // namespace fl::jpeg::layer::tuned
