@@ -55,7 +55,7 @@ void one_run(Check& check, Random& random) {
   const bool good = layers::scalar::decode_runs(twice, want, ends);
   check.equal("verdict", good, layers::tuned::decode_runs(twice, got, too));
   if (!good) return;
-  const int count = 2 * (wanted.last - wanted.first);
+  const int count = 2 * wanted.count();
   check.equal("ends", ends, too, count);
   check.equal("blocks", want, got, count * kBlockValues * sizeof(int16_t));
 }

@@ -45,9 +45,8 @@ class RowRuns {
       if (held < kTogether && begin + kRun < across.all) continue;
       if (!decode_({runs.data(), held}, out, ends)) return false;
       for (; held > 0; --held) {
-        const Wanted& done = runs[held - 1].wanted;
-        out += (done.last - done.first) * kBlockValues;
-        ends += done.last - done.first;
+        out += runs[held - 1].wanted.count() * kBlockValues;
+        ends += runs[held - 1].wanted.count();
       }
     }
     return true;

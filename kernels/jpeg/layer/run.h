@@ -12,6 +12,8 @@ namespace fl::jpeg::layer {
 // `blocks` of a run; those from first..last-1 are wanted.
 struct Wanted {
   int blocks = 0, first = 0, last = 0;
+
+  int count() const { return last - first; }
 };
 
 struct Run {

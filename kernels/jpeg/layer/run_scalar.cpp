@@ -79,8 +79,8 @@ bool decode_run(Bytes run, const Wanted& wanted, int16_t* out, uint8_t* ends) {
 bool decode_runs(Runs runs, int16_t* out, uint8_t* ends) {
   for (const auto& [bytes, wanted] : runs) {
     if (!decode_run(bytes, wanted, out, ends)) return false;
-    out += (wanted.last - wanted.first) * kBlockValues;
-    ends += wanted.last - wanted.first;
+    out += wanted.count() * kBlockValues;
+    ends += wanted.count();
   }
   return true;
 }

@@ -142,7 +142,7 @@ HWY_INLINE bool FindParts(Bytes run, int blocks, Parts& out) {
 }
 
 // False: damaged.
-HWY_INLINE bool Lay(Bytes run, const Wanted& wanted, Laid& out, uint8_t* ends) {
+HWY_INLINE bool Lay(Bytes run, Wanted wanted, Laid& out, uint8_t* ends) {
   const uint8_t* const from = run.data();
   Parts parts;
   if (!FindParts(run, wanted.blocks, parts)) return false;
@@ -273,13 +273,10 @@ HWY_INLINE void PutAll(const uint8_t* run, Wanted wanted, const Laid& laid, int1
 
 bool DecodeRuns(Runs runs, int16_t* out, uint8_t* ends) {
   Laid laid[kTogether];
+  for (size_t n = 0; n < runs.size(); ends += runs[n++].wanted.count())
+    if (!Lay(runs[n].bytes, runs[n].wanted, laid[n], ends)) return false;
   for (size_t n = 0; n < runs.size(); ++n) {
     const Wanted wanted = runs[n].wanted;  // a copy, which nothing that is written can change
-    if (!Lay(runs[n].bytes, wanted, laid[n], ends)) return false;
-    ends += wanted.last - wanted.first;
-  }
-  for (size_t n = 0; n < runs.size(); ++n) {
-    const Wanted wanted = runs[n].wanted;
     PutAll(runs[n].bytes.data(), wanted, laid[n], out);
     for (int b = wanted.first; b < wanted.last; ++b, out += kBlockValues) *out = laid[n].dc[b];
   }
