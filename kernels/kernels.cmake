@@ -24,8 +24,11 @@ set(fastload_kernels
   kernels/jpeg/certain.cpp
   kernels/jpeg/coding.cpp
   kernels/jpeg/coefficients.cpp
+  kernels/jpeg/entropy_ahead.cpp
+  kernels/jpeg/entropy_hops.cpp
   kernels/jpeg/entropy_pass.cpp
   kernels/jpeg/entropy_scalar.cpp
+  kernels/jpeg/entropy_search.cpp
   kernels/jpeg/entropy_skim.cpp
   kernels/jpeg/entropy_tuned.cpp
   kernels/jpeg/entropy_turns.cpp

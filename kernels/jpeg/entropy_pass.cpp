@@ -20,18 +20,33 @@ constexpr size_t kPiece = 32 << 10;   // bytes that a piece may need
 // libjpeg reads ahead of what it decodes and warns if that is past the end of the file.
 constexpr size_t kReadAhead = 16;  // bytes
 
+// What comes first may take more than its share.
+constexpr double kMargin = 1.04;
+
+// Of one row, decoded at a time where it is known where MCUs begin.
+constexpr size_t kSegments = 32;
+constexpr int kSegmentMcus = 8;  // at most
+
+// MCUs of each segment, so that every lane has as many segments.
+int share(int count) {
+  const int rounds = (count + kSegmentMcus * Lanes::kCount - 1) / (kSegmentMcus * Lanes::kCount);
+  return (count + rounds * Lanes::kCount - 1) / (rounds * Lanes::kCount);
+}
+
 }  // namespace
 
-Pass::Pass(Bytes bytes, const Frame& frame, Tables& tables, Lanes& lanes, Scratch& window,
-           cpu::Target target)
+Pass::Pass(Bytes bytes, const Frame& frame, Tables& tables, Lanes& lanes, Ahead& ahead,
+           Scratch& window, cpu::Target target)
     : bytes_(bytes),
       frame_(frame),
       tables_(tables),
       lanes_(lanes),
+      ahead_(ahead),
       target_(target),
       window_(window.reserve(kWindow + kOverrun)),
       most_(static_cast<int>(kPiece / (kMostBlockBytes * frame.mcu_blocks))),
-      in_(bytes.data()) {}
+      in_(bytes.data()),
+      expected_(int64_t{frame.mcu_rows} * frame.mcu_columns) {}
 
 void Pass::start(size_t byte) {
   in_ = bytes_.data() + byte;
@@ -40,6 +55,9 @@ void Pass::start(size_t byte) {
   bit_ = dropped_ = 0;
   ended_ = cut_ = false;
   dc_ = {};
+  done_ = 0;
+  starts_ = {};
+  looks_ = target_ != cpu::Target::kScalar && frame_.restart_interval == 0;
 }
 
 // The position is where unstuffing would stop after this many bytes: behind a 0xFF comes its 0x00
@@ -47,7 +65,7 @@ void Pass::start(size_t byte) {
 // at each byte once.
 FilePosition Pass::position() {
   const auto now = static_cast<size_t>(bit_ >> 3);
-  file_ += now - counted_ + std::count(window_ + counted_, window_ + now, uint8_t{0xFF});
+  file_ += now - counted_ + count_stuffed(window_ + counted_, now - counted_);
   counted_ = now;
   return {file_, static_cast<int>(bit_ & 7)};
 }
@@ -92,24 +110,98 @@ bool Pass::decode(int row, int column, int count, BlockSink& sink) {
          run(row, last, end - last, nullptr);
 }
 
-// sink: null if nobody wants the blocks.
+// sink: null if nobody wants the blocks. Of damage the same is said whether it is known where MCUs
+// begin or not: pieces are the same, and what fails is decoded once more in order.
 bool Pass::run(int row, int column, int count, BlockSink* sink) {
   while (count > 0) {
     fill();
-    Segment piece{bit_, limit(), dc_, {}, true, row, column, std::min(count, most_)};
-    const Verdict verdict = sink == nullptr ? skim(frame_, tables_, window_, piece, lanes_, target_)
-                                            : decode_segments(frame_, tables_, window_, {&piece, 1},
-                                                              lanes_, *sink, target_);
-    if (verdict != Verdict::kGood) {
+    int some = std::min(count, most_);
+    if (known(some)) {
+      const auto more = static_cast<int>(std::min<size_t>(starts_.size(), count));
+      some = more == count ? count : more / most_ * most_;
+      const uint64_t bit = bit_;
+      const Predictors dc = dc_;
+      if (by_starts(row, column, some, sink) != Verdict::kGood) {
+        bit_ = bit;
+        dc_ = dc;
+        starts_ = {};
+        looks_ = false;
+        continue;
+      }
+    } else if (in_order(row, column, some, sink) != Verdict::kGood) {
       why_ = "damaged near byte " + std::to_string(position().byte) + ": no valid blocks";
       return false;
     }
-    bit_ = piece.end;
-    dc_ = piece.dc_end;
-    column += piece.count;
-    count -= piece.count;
+    done_ += some;
+    column += some;
+    count -= some;
   }
   return true;
+}
+
+Verdict Pass::in_order(int row, int column, int count, BlockSink* sink) {
+  Segment piece{bit_, limit(), dc_, {}, true, row, column, count};
+  const Verdict verdict = sink == nullptr ? skim(frame_, tables_, window_, piece, lanes_, target_)
+                                          : decode_segments(frame_, tables_, window_, {&piece, 1},
+                                                            lanes_, *sink, target_);
+  if (verdict != Verdict::kGood) return verdict;
+  bit_ = piece.end;
+  dc_ = piece.dc_end;
+  starts_ = starts_.subspan(std::min<size_t>(starts_.size(), count));
+  return verdict;
+}
+
+bool Pass::known(int count) {
+  if (static_cast<size_t>(count) <= starts_.size()) return true;
+  if (!looks_) return false;
+  starts_ = ahead_.find(frame_, tables_, window_, {bit_, dc_}, look_till());
+  starts_dropped_ = dropped_;
+  return static_cast<size_t>(count) <= starts_.size();
+}
+
+// Bit of the window up to which MCUs are worth finding: not much behind the last that will be asked
+// for, if those before take their share of the bytes.
+uint64_t Pass::look_till() const {
+  const int64_t all = int64_t{frame_.mcu_rows} * frame_.mcu_columns - done_,
+                asked = std::min(all, std::max<int64_t>(expected_ - done_, 1));
+  if (asked == all) return limit();
+  const size_t bytes = filled_ - static_cast<size_t>(bit_ >> 3) +
+                       static_cast<size_t>(bytes_.data() + bytes_.size() - in_);
+  const double bits = 8 * kMargin * static_cast<double>(bytes) * static_cast<double>(asked) /
+                      static_cast<double>(all);
+  return std::min(limit(), bit_ + static_cast<uint64_t>(bits));
+}
+
+// The next `count` MCUs, by segments that fill the decoder's lanes evenly; sink: null to pass them
+// over.
+Verdict Pass::by_starts(int row, int column, int count, BlockSink* sink) {
+  const int each = sink == nullptr ? count : share(count);
+  std::array<Segment, kSegments> segments;
+  while (count > 0) {
+    size_t held = 0;
+    for (; held < kSegments && count > 0; ++held) {
+      const int some = std::min(each, count);
+      Segment& segment = segments[held];
+      segment = {bit_, 0, dc_, {}, false, row, column, some};
+      pass_over(some);
+      segment.end = bit_;
+      segment.dc_end = dc_;
+      column += some;
+      count -= some;
+    }
+    if (sink == nullptr) continue;
+    const Verdict verdict =
+        decode_segments(frame_, tables_, window_, {segments.data(), held}, lanes_, *sink, target_);
+    if (verdict != Verdict::kGood) return verdict;
+  }
+  return Verdict::kGood;
+}
+
+void Pass::pass_over(int count) {
+  const McuStart& end = starts_[count - 1];
+  bit_ = end.bit + starts_dropped_ - dropped_;
+  dc_ = end.dc;
+  starts_ = starts_.subspan(count);
 }
 
 }  // namespace fl::jpeg

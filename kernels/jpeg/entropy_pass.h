@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/scratch.h"
-#include "jpeg/entropy.h"
+#include "jpeg/entropy_ahead.h"
 
 namespace fl::jpeg {
 
@@ -17,10 +17,13 @@ struct FilePosition {
 
 class Pass {
  public:
-  Pass(Bytes bytes, const Frame& frame, Tables& tables, Lanes& lanes, Scratch& window,
+  Pass(Bytes bytes, const Frame& frame, Tables& tables, Lanes& lanes, Ahead& ahead, Scratch& window,
        cpu::Target target);
 
   void start(size_t byte);
+
+  // How many MCUs will be asked for since start(), if not all.
+  void expect(int64_t mcus) { expected_ = mcus; }
 
   // The next `count` MCUs, which stand in one row from `column` on; the sink may not get those that
   // it does not want. False: why() says why.
@@ -37,6 +40,12 @@ class Pass {
 
  private:
   bool run(int row, int column, int count, BlockSink* sink);
+  Verdict in_order(int row, int column, int count, BlockSink* sink);
+  // Whether it is known where the next `count` MCUs end; looks for it if need be.
+  bool known(int count);
+  uint64_t look_till() const;
+  Verdict by_starts(int row, int column, int count, BlockSink* sink);
+  void pass_over(int count);
   void fill();
   uint64_t limit() const;
 
@@ -44,6 +53,7 @@ class Pass {
   const Frame& frame_;
   Tables& tables_;
   Lanes& lanes_;
+  Ahead& ahead_;
   const cpu::Target target_;
   uint8_t* const window_;
   const int most_;  // MCUs of a piece, for which a full window is always enough
@@ -55,8 +65,12 @@ class Pass {
   bool ended_ = false;    // at a marker or at the end of the file
   bool cut_ = false;      // at the latter
   Predictors dc_{};
-  size_t counted_ = 0;  // byte in the window up to which file_ is known
-  size_t file_ = 0;     // where that is in the file
+  int64_t done_ = 0, expected_;       // MCUs since start()
+  std::span<const McuStart> starts_;  // of the MCUs behind the next one
+  uint64_t starts_dropped_ = 0;       // `dropped_` where their bits count from
+  bool looks_ = false;                // whether they are worth finding
+  size_t counted_ = 0;                // byte in the window up to which file_ is known
+  size_t file_ = 0;                   // where that is in the file
   std::string why_;
 };
 

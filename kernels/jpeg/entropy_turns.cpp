@@ -38,13 +38,8 @@ Verdict end_turn(Plan& plan, Lane& lane, uint64_t bit) {
 
 // The table by offset: below kAside the second halves of long codes, by block; from kAside on, by
 // turns a block's DC table (in the upper half of the block before) and its AC table.
-Plan::Plan(const Frame& frame, const Tables& tables, const uint8_t* coded,
-           std::span<Segment> segments, BlockSink& sink)
-    : frame(frame),
-      coded(coded),
-      segments(segments),
-      sink(sink),
-      most_mcus(Lanes::kMaxBlocks / frame.mcu_blocks),
+Layout::Layout(const Frame& frame, const Tables& tables)
+    : most_mcus(Lanes::kMaxBlocks / frame.mcu_blocks),
       last_block(most_mcus * frame.mcu_blocks),
       end(kAside + static_cast<uint64_t>(last_block) * kBlockBytes + kOver) {
   lookups.fill(&idle(false));
@@ -61,12 +56,16 @@ Plan::Plan(const Frame& frame, const Tables& tables, const uint8_t* coded,
   lookups[kAside / kOver + 2 * block - 1] = &idle(true);
 }
 
+Plan::Plan(const Frame& frame, const Tables& tables, const uint8_t* coded,
+           std::span<Segment> segments, BlockSink& sink)
+    : Layout(frame, tables), frame(frame), coded(coded), segments(segments), sink(sink) {}
+
 bool next_turn(Plan& plan, Lane& lane, Turn& turn) {
   if (lane.segment != nullptr) plan.verdict = end_turn(plan, lane, turn.bit);
   if (plan.verdict != Verdict::kGood) return false;
   if (lane.segment == nullptr || lane.done == lane.segment->count) {
     plan.active -= lane.segment != nullptr;
-    turn.offset = kAside + kValueBytes;  // stands still
+    turn.offset = Layout::kStill;
     if (plan.next_segment == plan.segments.size()) return true;
     lane.segment = &plan.segments[plan.next_segment++];
     lane.dc = lane.segment->dc;
@@ -75,10 +74,7 @@ bool next_turn(Plan& plan, Lane& lane, Turn& turn) {
     ++plan.active;
   }
   lane.count = std::min(plan.most_mcus, lane.segment->count - lane.done);
-  turn.offset =
-      kAside +
-      static_cast<uint64_t>(plan.last_block - lane.count * plan.frame.mcu_blocks) * kBlockBytes +
-      kOver;
+  turn.offset = plan.begin(lane.count * plan.frame.mcu_blocks);
   return true;
 }
 

@@ -14,18 +14,29 @@ namespace fl::jpeg::tuned {
 constexpr int kBlockBytes = 2 * kOver;  // from block to block
 static_assert(kBlockBytes == kBlockStep * sizeof(int16_t));
 
-// The same for every lane: blocks are numbered so that the last one of a turn always has the same
-// number.
-struct Plan {
-  const Frame& frame;
-  const uint8_t* coded;
-  std::span<Segment> segments;
-  BlockSink& sink;
+// Which table is next, by the offset. The same for every lane: blocks are numbered so that the last
+// one of a turn always has the same number.
+struct Layout {
   int most_mcus;  // in one turn
   int last_block;
   uint64_t end;  // a turn is over from this offset on
   std::array<const Lookup*, kAside / kOver + 2 * Lanes::kSlots>
       lookups{};  // [offset / kOver]; before the first and behind the last block they stand still
+
+  Layout(const Frame& frame, const Tables& tables);
+
+  // Of a turn of so many blocks; of a lane that stands still.
+  uint64_t begin(int blocks) const {
+    return kAside + static_cast<uint64_t>(last_block - blocks) * kBlockBytes + kOver;
+  }
+  static constexpr uint64_t kStill = kAside + kValueBytes;
+};
+
+struct Plan : Layout {
+  const Frame& frame;
+  const uint8_t* coded;
+  std::span<Segment> segments;
+  BlockSink& sink;
 
   size_t next_segment = 0;
   int active = 0;    // lanes that have a segment

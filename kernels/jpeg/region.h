@@ -22,6 +22,7 @@ namespace fl::jpeg {
 struct Workspace {
   Tables tables;
   Lanes lanes;
+  Ahead ahead;
   Scratch window;  // of coded bytes, without an index
   Scratch coded;   // bytes of a strip's rows, with an index
   Scratch planes;  // samples of a strip

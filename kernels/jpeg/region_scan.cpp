@@ -25,9 +25,11 @@ Scan::Scan(Bytes bytes, const Frame& frame, const SeekIndex* index, const Tiles2
       workspace_(workspace),
       target_(target),
       notes_(notes),
-      pass_(bytes, frame, workspace.tables, workspace.lanes, workspace.window, target),
+      pass_(bytes, frame, workspace.tables, workspace.lanes, workspace.ahead, workspace.window,
+            target),
       interval_(frame.scan) {
   pass_.start(frame.scan);
+  if (notes == nullptr) pass_.expect((tiles.bottom - 1) * int64_t{frame.mcu_columns} + tiles.right);
 }
 
 std::string Scan::decode(int row, int end, BlockSink& sink) {

@@ -13,8 +13,9 @@ std::string walk(Bytes bytes, int step, cpu::Target target, Frame& frame, SeekNo
   Tables tables;
   tables.prepare(frame, bytes.size() - frame.scan);
   Lanes lanes;
+  Ahead ahead;
   Scratch window;
-  Pass pass(bytes, frame, tables, lanes, window, target);
+  Pass pass(bytes, frame, tables, lanes, ahead, window, target);
   pass.start(frame.scan);
   notes.begin(frame, step);
   return notes.rest(pass) ? std::string() : pass.why();

@@ -5,6 +5,7 @@
 // Writes: whole vectors within [out, out + room). Both ends are exact, so no padding is needed.
 #include "jpeg/unstuff.h"
 
+#include <bit>
 #include <cstring>
 
 #include "simd/vectors.h"
@@ -76,6 +77,21 @@ Unstuffed scalar::unstuff(const uint8_t* in, const uint8_t* stop, const uint8_t*
     --room;
   }
   return {in, out, in >= end};
+}
+
+// Eight bytes at a time. A byte of `others` is zero where the byte is 0xFF; adding 0x7F to its
+// lower bits, or its own highest one, sets the highest bit of all that are not.
+size_t count_stuffed(const uint8_t* bytes, size_t size) {
+  constexpr uint64_t kHighest = 0x8080808080808080;
+  size_t count = 0;
+  for (; size >= sizeof(uint64_t); bytes += sizeof(uint64_t), size -= sizeof(uint64_t)) {
+    uint64_t others;
+    std::memcpy(&others, bytes, sizeof others);
+    others = ~others;
+    count += std::popcount(~(((others & ~kHighest) + ~kHighest) | others) & kHighest);
+  }
+  for (; size > 0; ++bytes, --size) count += *bytes == 0xFF;
+  return count;
 }
 
 namespace tuned {

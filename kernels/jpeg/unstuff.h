@@ -32,4 +32,7 @@ inline Unstuffed unstuff(const uint8_t* in, const uint8_t* stop, const uint8_t* 
                                         : tuned::unstuff(in, stop, end, out, room);
 }
 
+// How many unstuffed bytes had a 0x00 behind them: those that are 0xFF.
+size_t count_stuffed(const uint8_t* bytes, size_t size);
+
 }  // namespace fl::jpeg

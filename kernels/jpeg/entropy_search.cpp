@@ -1,0 +1,83 @@
+// Marks, where lanes meet, and what becomes of one that cannot read on.
+#include "jpeg/entropy_search.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace fl::jpeg::tuned {
+namespace {
+
+// steps: of the MCU's blocks.
+void add_dc(const Frame& frame, SearchLane& lane, const int16_t* steps) {
+  for (int c = 0; c < frame.components; ++c) {
+    int32_t dc = lane.dc[c], reach = lane.reach;
+    for (int b = frame.component[c].blocks(); b > 0; --b) {
+      dc += *steps++;
+      reach = std::max(reach, std::abs(dc));
+    }
+    lane.dc[c] = dc;
+    lane.reach = reach;
+  }
+}
+
+// Whether the lane's last mark is one of the next lane's.
+bool meets(Search& search, SearchLane& lane) {
+  if (&lane == &search.lanes.back()) return false;
+  SearchLane& next = (&lane)[1];
+  const uint32_t bit = lane.marks[lane.count - 1].bit;
+  while (lane.passed < next.count && next.marks[lane.passed].bit < bit) ++lane.passed;
+  if (lane.passed == next.count || next.marks[lane.passed].bit != bit) return false;
+  lane.met = lane.passed;
+  next.reached = true;
+  return true;
+}
+
+// The turn's MCUs, as far as they are whole. True: the lane has nothing more to do.
+bool take_mcus(Search& search, SearchLane& lane) {
+  const int blocks = search.frame.mcu_blocks, all = lane.mcus * blocks,
+            before = search.layout.last_block - all;
+  const int whole = lane.damaged ? (lane.damaged_block - before - 1) / blocks : lane.mcus;
+  const uint32_t* ends = &lane.ends[kFirstEnd + before];
+  const int16_t* steps = &lane.dc_steps[before];
+  for (int mcu = 0; mcu < whole; ++mcu, ends += blocks, steps += blocks) {
+    if (ends[blocks] > search.end || lane.count == Ahead::kMarks) return true;
+    add_dc(search.frame, lane, steps);
+    Ahead::Mark& mark = lane.marks[lane.count++];
+    mark.bit = ends[blocks];
+    std::copy(lane.dc.begin(), lane.dc.end(), mark.dc);
+    if (meets(search, lane)) return true;
+  }
+  return false;
+}
+
+// One that has guessed where to begin begins anew behind what it cannot read. True: it gives up,
+// since others rely on what it has, or come before it finds anything.
+bool give_up(Search& search, SearchLane& lane, uint64_t bit) {
+  if (&lane == &search.lanes.front() || lane.reached) return true;
+  const SearchLane* const next = &lane == &search.lanes.back() ? nullptr : &lane + 1;
+  if (bit + 1 >= (next != nullptr && next->count > 0 ? next->marks[0].bit : search.end))
+    return true;
+  lane.start(bit + 1);
+  (&lane)[-1].passed = 0;
+  return false;
+}
+
+}  // namespace
+
+Place next_turn(Search& search, SearchLane& lane, uint64_t bit) {
+  if (lane.mcus > 0)
+    lane.done = take_mcus(search, lane) || (lane.damaged && give_up(search, lane, bit));
+  else if (!lane.done)
+    ++search.active;
+  if (lane.done) {
+    search.active -= lane.mcus > 0;
+    return place_of(Layout::kStill, bit);
+  }
+  if (lane.count == 1) bit = lane.marks[0].bit;
+  lane.mcus = search.layout.most_mcus;
+  const int blocks = lane.mcus * search.frame.mcu_blocks;
+  lane.ends[kFirstEnd + search.layout.last_block - blocks] = static_cast<uint32_t>(bit);
+  return place_of(search.layout.begin(blocks), bit);
+}
+
+}  // namespace fl::jpeg::tuned

@@ -1,0 +1,76 @@
+// What lanes that look for MCUs (entropy_ahead.h) know, and what happens between two of their
+// turns, out of the way of the hot path.
+#pragma once
+
+#include <array>
+#include <tuple>
+
+#include "jpeg/bits.h"
+#include "jpeg/entropy_ahead.h"
+#include "jpeg/entropy_turns.h"
+
+namespace fl::jpeg::tuned {
+
+constexpr int kMostTables = 3 * kMaxComponents + 2;  // DC, AC, long codes; of lanes that stand
+constexpr int kFirstEnd = kAside / kBlockBytes;      // of block 0; before it: those of long codes
+
+struct SearchLane {
+  Ahead::Mark* marks = nullptr;  // where it has found MCUs to begin, the first its own beginning
+  int count = 0;                 // of these
+  std::array<int32_t, kMaxComponents> dc{};  // since its beginning
+  int32_t reach = 0;                         // the most that one of these has been, absolute
+
+  int mcus = 0;          // of this turn
+  bool damaged = false;  // in this turn, in …
+  int damaged_block = 0;
+  bool done = false;
+
+  int passed = 0;        // marks of the next lane that lie behind this one
+  int met = -1;          // the mark of the next lane that this lane's last one is
+  bool reached = false;  // the lane before has met it
+
+  std::array<uint32_t, kFirstEnd + Lanes::kSlots> ends{};  // bit where a block ends, by its number
+  std::array<int16_t, Lanes::kMaxBlocks> dc_steps;         // of the turn's blocks, block 1 first
+
+  // Nothing but where it begins.
+  void start(uint64_t bit) {
+    marks[0] = {static_cast<uint32_t>(bit), {}};
+    count = 1;
+    dc = {};
+    reach = passed = 0;
+    damaged = false;
+  }
+};
+
+struct Search {
+  const Frame& frame;
+  const Tables& tables;
+  const uint8_t* coded;
+  const uint64_t end;  // bit
+  const Layout layout{frame, tables};
+  std::array<const Hops*, std::tuple_size_v<decltype(Layout::lookups)>> hops{};  // as its lookups
+  std::array<SearchLane, Ahead::kLanes> lanes{};
+  int active = 0;
+};
+
+// The next 57 bits or more, the first on top.
+inline uint64_t bits_at(const uint8_t* coded, uint64_t bit) {
+  return load_big_endian(coded + (bit >> 3)) << (bit & 7);
+}
+
+// The DC that stands here less the one before, of a block that has been found valid. Whether an AC
+// symbol stands in the entry behind it, nobody can guess: so there is no branch for it.
+inline int16_t dc_step(const Lookup& table, uint64_t bits) {
+  const Entry& entry = table.entries[bits >> (64 - kLookupBits)];
+  if (entry.most == 0) [[unlikely]]
+    return static_cast<int16_t>(table.symbol(bits).value);
+  const int only = static_cast<int16_t>((bits >> (-entry.length & 63)) + entry.bias);
+  const int together = -static_cast<int>(entry.first != entry.advance);  // all ones, or none
+  return static_cast<int16_t>((entry.value & together) | (only & ~together));
+}
+
+// Ends the lane's turn at this bit, if it has one, and begins the next one, if anything is left;
+// else the lane stands still.
+Place next_turn(Search& search, SearchLane& lane, uint64_t bit);
+
+}  // namespace fl::jpeg::tuned

@@ -1,0 +1,93 @@
+"""MCUs that are found from several places of a scan at once (kernels/jpeg/entropy_ahead.h): the
+same indexes, pixels and words as by decoding in order.
+"""
+
+import numpy as np
+import pytest
+
+from fastload import _native as native
+
+from .helpers import encoded, jpeg, noise, scene
+from .hostile_jpegs import scan_of
+from .test_jpeg_engine import some_boxes
+
+# Bytes of coded MCUs from which on more than one place is tried, in any window of a scan
+SEVERAL = 4 << 10
+
+
+def indexes(data, step=8):
+    """Of both targets, or why there are none."""
+    out = []
+    for target in ("scalar", "best"):
+        try:
+            out.append(native.jpeg_index(data, step, target))
+        except ValueError as error:
+            out.append(str(error))
+    return out
+
+
+def check(data):
+    assert len(data) > SEVERAL
+    for step in (0, 1, 8):
+        want, got = indexes(data, step)
+        assert isinstance(want, bytes)
+        assert got == want
+    rng = np.random.default_rng(len(data))
+    height, width = native.decode(data).shape[:2]
+    for box in some_boxes(height, width, rng, 3):
+        want, got = (native.jpeg_region(data, box, b"", each)[0] for each in ("scalar", "best"))
+        np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("sampling", ["4:4:4", "4:2:2", "4:2:0"])
+def test_photographs(sampling):
+    check(jpeg(scene(330, 470), sampling))
+    check(jpeg(scene(150, 900), sampling, optimize=True))
+
+
+def test_grey_and_noise():
+    check(encoded(scene(300, 500)[..., 0], "JPEG", quality=90))
+    check(encoded(noise(200, 280), "JPEG", quality=100))  # the longest codes
+    check(encoded(noise(200, 280), "JPEG", quality=5))
+
+
+def test_more_than_a_window():
+    data = encoded(noise(400, 700), "JPEG", quality=97, subsampling=0)
+    assert len(data) > 300 << 10
+    check(data)
+
+
+def test_mcus_of_a_few_bits():
+    """So many that a lane has no room for all of them."""
+    flat = np.full((2400, 3000, 3), 90, np.uint8)
+    flat[1100:1140, ::7] = 250
+    check(encoded(flat, "JPEG", quality=50, subsampling=0))
+
+
+@pytest.mark.parametrize("sampling", ["4:4:4", "4:2:0"])
+def test_damage(sampling):
+    """What is said, and which pixels there are above it."""
+    rng = np.random.default_rng(3)
+    data = jpeg(scene(260, 400), sampling)
+    first, good = scan_of(data) + 12, 0
+    for _ in range(40):
+        bad = bytearray(data)
+        for at in rng.integers(first, len(data) - 2, int(rng.integers(1, 4))):
+            bad[at] ^= 1 << int(rng.integers(8))
+        want, got = indexes(bytes(bad))
+        assert got == want
+        good += isinstance(want, bytes)
+        for box in some_boxes(260, 400, rng, 1):
+            one, other = (native.jpeg_region(bytes(bad), box, b"", t) for t in ("scalar", "best"))
+            assert one[1] == other[1]
+            if one[0] is not None:
+                np.testing.assert_array_equal(other[0], one[0])
+    assert 5 < good < 35
+
+
+def test_every_length():
+    """The scan ends anywhere; of what is missing nothing is made up."""
+    data = jpeg(scene(120, 330), "4:2:0")
+    for end in range(len(data) - 700, len(data) - 2, 13):
+        want, got = indexes(data[:end] + b"\xff\xd9")
+        assert want == got
