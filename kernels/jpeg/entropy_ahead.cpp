@@ -52,13 +52,23 @@ HWY_INLINE void Step(const Search& search, SearchLane& lane, Place& at, uint64_t
   lane.ends[offset_of(at) / kBlockBytes] = bit_of(at);
 }
 
+// The DC that stands here less the one before, of a block that has been found valid. Whether an AC
+// symbol stands in the entry behind it, nobody can guess: so there is no branch for it.
+HWY_INLINE int16_t DcStep(const Lookup& table, uint64_t bits) {
+  const Entry& entry = table.entries[bits >> (64 - kLookupBits)];
+  if (HWY_UNLIKELY(entry.most == 0)) return static_cast<int16_t>(table.symbol(bits).value);
+  const int only = static_cast<int16_t>((bits >> (-entry.length & 63)) + entry.bias);
+  const int together = -static_cast<int>(entry.first != entry.advance);  // all ones, or none
+  return static_cast<int16_t>((entry.value & together) | (only & ~together));
+}
+
 // next_turn(), once the DC of the turn's blocks is known; also of those behind damage, where it
 // says nothing.
 HWY_NOINLINE Place NextTurn(Search& search, SearchLane& lane, uint64_t bit) {
   const int last = search.layout.last_block;
   for (int n = last - lane.mcus * search.frame.mcu_blocks; n < last; ++n)
-    lane.dc_steps[n] = dc_step(*search.layout.lookups[kAside / kOver + 2 * n + 1],
-                               bits_at(search.coded, lane.ends[kFirstEnd + n]));
+    lane.dc_steps[n] = DcStep(*search.layout.lookups[kAside / kOver + 2 * n + 1],
+                              bits_at(search.coded, lane.ends[kFirstEnd + n]));
   return next_turn(search, lane, bit);
 }
 

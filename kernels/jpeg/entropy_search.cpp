@@ -20,9 +20,19 @@ void add_dc(const Frame& frame, SearchLane& lane, const int16_t* steps) {
   }
 }
 
+const SearchLane* next_of(const Search& search, const SearchLane& lane) {
+  return &lane == &search.lanes.back() || (&lane)[1].count == 0 ? nullptr : &lane + 1;
+}
+
+// Before this bit the lane neither meets the next one nor passes the end.
+uint64_t nothing_till(const Search& search, const SearchLane& lane) {
+  const SearchLane* const next = next_of(search, lane);
+  return next != nullptr ? next->marks[0].bit : search.end;
+}
+
 // Whether the lane's last mark is one of the next lane's.
 bool meets(Search& search, SearchLane& lane) {
-  if (&lane == &search.lanes.back()) return false;
+  if (next_of(search, lane) == nullptr) return false;
   SearchLane& next = (&lane)[1];
   const uint32_t bit = lane.marks[lane.count - 1].bit;
   while (lane.passed < next.count && next.marks[lane.passed].bit < bit) ++lane.passed;
@@ -39,13 +49,16 @@ bool take_mcus(Search& search, SearchLane& lane) {
   const int whole = lane.damaged ? (lane.damaged_block - before - 1) / blocks : lane.mcus;
   const uint32_t* ends = &lane.ends[kFirstEnd + before];
   const int16_t* steps = &lane.dc_steps[before];
+  // Most turns meet nothing, and end nowhere.
+  const bool plain =
+      ends[whole * blocks] < nothing_till(search, lane) && lane.count + whole <= Ahead::kMarks;
   for (int mcu = 0; mcu < whole; ++mcu, ends += blocks, steps += blocks) {
-    if (ends[blocks] > search.end || lane.count == Ahead::kMarks) return true;
+    if (!plain && (ends[blocks] > search.end || lane.count == Ahead::kMarks)) return true;
     add_dc(search.frame, lane, steps);
     Ahead::Mark& mark = lane.marks[lane.count++];
     mark.bit = ends[blocks];
     std::copy(lane.dc.begin(), lane.dc.end(), mark.dc);
-    if (meets(search, lane)) return true;
+    if (!plain && meets(search, lane)) return true;
   }
   return false;
 }
@@ -54,9 +67,7 @@ bool take_mcus(Search& search, SearchLane& lane) {
 // since others rely on what it has, or come before it finds anything.
 bool give_up(Search& search, SearchLane& lane, uint64_t bit) {
   if (&lane == &search.lanes.front() || lane.reached) return true;
-  const SearchLane* const next = &lane == &search.lanes.back() ? nullptr : &lane + 1;
-  if (bit + 1 >= (next != nullptr && next->count > 0 ? next->marks[0].bit : search.end))
-    return true;
+  if (bit + 1 >= nothing_till(search, lane)) return true;
   lane.start(bit + 1);
   (&lane)[-1].passed = 0;
   return false;

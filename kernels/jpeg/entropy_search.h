@@ -58,17 +58,6 @@ inline uint64_t bits_at(const uint8_t* coded, uint64_t bit) {
   return load_big_endian(coded + (bit >> 3)) << (bit & 7);
 }
 
-// The DC that stands here less the one before, of a block that has been found valid. Whether an AC
-// symbol stands in the entry behind it, nobody can guess: so there is no branch for it.
-inline int16_t dc_step(const Lookup& table, uint64_t bits) {
-  const Entry& entry = table.entries[bits >> (64 - kLookupBits)];
-  if (entry.most == 0) [[unlikely]]
-    return static_cast<int16_t>(table.symbol(bits).value);
-  const int only = static_cast<int16_t>((bits >> (-entry.length & 63)) + entry.bias);
-  const int together = -static_cast<int>(entry.first != entry.advance);  // all ones, or none
-  return static_cast<int16_t>((entry.value & together) | (only & ~together));
-}
-
 // Ends the lane's turn at this bit, if it has one, and begins the next one, if anything is left;
 // else the lane stands still.
 Place next_turn(Search& search, SearchLane& lane, uint64_t bit);
