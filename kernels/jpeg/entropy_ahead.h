@@ -3,10 +3,10 @@
 // A Huffman-coded stream is followed symbol by symbol, each of which has to wait for the one
 // before. But who begins anywhere in it soon stands where the true MCUs begin, since such codes
 // synchronise themselves (S. T. Klein and Y. Wiseman, "Parallel Huffman decoding with applications
-// to JPEG files", The Computer Journal 46 (2003)). So four lanes begin at four places. The first
-// knows where it is. Where it comes upon an MCU that the second has found, all that the second has
-// found from there on is true, since what follows depends on nothing else; and so on. In 200
-// ImageNet images that took 86 bytes on average, 1,259 at most.
+// to JPEG files", The Computer Journal 46 (2003)). So several lanes begin at several places. The
+// first knows where it is. Where it comes upon an MCU that the second has found, all that the
+// second has found from there on is true, since what follows depends on nothing else; and so on. In
+// 200 ImageNet images that took 86 bytes on average, 1,259 at most.
 //
 // Lanes only say where MCUs begin, and their DC. What they say is what decoding in order would say,
 // or they say nothing.

@@ -23,6 +23,9 @@ constexpr size_t kReadAhead = 16;  // bytes
 // What comes first may take more than its share.
 constexpr double kMargin = 1.04;
 
+// Looks that find too little. The end of a scan has a few, a hostile one may have nothing else.
+constexpr int kMostInVain = 8;
+
 // Of one row, decoded at a time where it is known where MCUs begin.
 constexpr size_t kSegments = 32;
 constexpr int kSegmentMcus = 8;  // at most
@@ -55,7 +58,7 @@ void Pass::start(size_t byte) {
   bit_ = dropped_ = 0;
   ended_ = cut_ = false;
   dc_ = {};
-  done_ = 0;
+  done_ = in_vain_ = 0;
   starts_ = {};
   looks_ = target_ != cpu::Target::kScalar && frame_.restart_interval == 0;
 }
@@ -156,7 +159,9 @@ bool Pass::known(int count) {
   if (!looks_) return false;
   starts_ = ahead_.find(frame_, tables_, window_, {bit_, dc_}, look_till());
   starts_dropped_ = dropped_;
-  return static_cast<size_t>(count) <= starts_.size();
+  if (static_cast<size_t>(count) <= starts_.size()) return true;
+  looks_ = ++in_vain_ < kMostInVain;
+  return false;
 }
 
 // Bit of the window up to which MCUs are worth finding: not much behind the last that will be asked

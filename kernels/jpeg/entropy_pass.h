@@ -69,6 +69,7 @@ class Pass {
   std::span<const McuStart> starts_;  // of the MCUs behind the next one
   uint64_t starts_dropped_ = 0;       // `dropped_` where their bits count from
   bool looks_ = false;                // whether they are worth finding
+  int in_vain_ = 0;                   // looks that have found too little
   size_t counted_ = 0;                // byte in the window up to which file_ is known
   size_t file_ = 0;                   // where that is in the file
   std::string why_;

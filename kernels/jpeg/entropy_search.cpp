@@ -63,11 +63,14 @@ bool take_mcus(Search& search, SearchLane& lane) {
   return false;
 }
 
+// Of a photograph eight are usual.
+constexpr int kMostTries = 256;
+
 // One that has guessed where to begin begins anew behind what it cannot read. True: it gives up,
 // since others rely on what it has, or come before it finds anything.
 bool give_up(Search& search, SearchLane& lane, uint64_t bit) {
   if (&lane == &search.lanes.front() || lane.reached) return true;
-  if (bit + 1 >= nothing_till(search, lane)) return true;
+  if (bit + 1 >= nothing_till(search, lane) || ++lane.tries == kMostTries) return true;
   lane.start(bit + 1);
   (&lane)[-1].passed = 0;
   return false;

@@ -28,6 +28,7 @@ struct SearchLane {
   int passed = 0;        // marks of the next lane that lie behind this one
   int met = -1;          // the mark of the next lane that this lane's last one is
   bool reached = false;  // the lane before has met it
+  int tries = 0;         // places where it has begun and could not read on
 
   std::array<uint32_t, kFirstEnd + Lanes::kSlots> ends{};  // bit where a block ends, by its number
   std::array<int16_t, Lanes::kMaxBlocks> dc_steps;         // of the turn's blocks, block 1 first

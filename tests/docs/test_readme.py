@@ -49,7 +49,7 @@ def test_the_first_number_is_measured() -> None:
         r"\*\*(\d+) to (\d+) times as fast\*\*.*? and (\d+) times", README.read_text(), re.DOTALL
     )
     assert said
-    assert [round(ratio) for ratio in ratios if ratio] == [int(each) for each in said.groups()]
+    assert [int(ratio) for ratio in ratios if ratio] == [int(each) for each in said.groups()]
 
 
 def test_both_commands_install_the_same_packages() -> None:
