@@ -142,8 +142,8 @@ void take_hops(Search& search, std::span<Hops> room) {
 std::span<const McuStart> Ahead::find(const Frame& frame, const Tables& tables,
                                       const uint8_t* coded, const McuStart& from, uint64_t end) {
   found_.clear();
-  const uint64_t all =
-      end - std::min(end, from.bit);  // a file that is cut off ends before its bytes do
+  // Of a file that is cut off the last bytes do not count, though MCUs may have taken them.
+  const uint64_t all = end - std::min(end, from.bit);
   const auto lanes = static_cast<int>(std::min<uint64_t>(kLanes, all / (8 * kLeast)));
   if (lanes < 2) return found_;
   if (marks_ == nullptr) {
