@@ -154,6 +154,16 @@ Verdict Pass::in_order(int row, int column, int count, BlockSink* sink) {
   return verdict;
 }
 
+bool Pass::foresees(int count) {
+  fill();
+  return known(count);
+}
+
+McuStart Pass::after(int count) const {
+  const McuStart& end = starts_[count - 1];
+  return {starts_dropped_ + end.bit, end.dc};
+}
+
 bool Pass::known(int count) {
   if (static_cast<size_t>(count) <= starts_.size()) return true;
   if (!looks_) return false;
@@ -203,8 +213,8 @@ Verdict Pass::by_starts(int row, int column, int count, BlockSink* sink) {
 }
 
 void Pass::pass_over(int count) {
-  const McuStart& end = starts_[count - 1];
-  bit_ = end.bit + starts_dropped_ - dropped_;
+  const McuStart end = after(count);
+  bit_ = end.bit - dropped_;
   dc_ = end.dc;
   starts_ = starts_.subspan(count);
 }

@@ -32,7 +32,12 @@ class Pass {
   const std::string& why() const { return why_; }
   const Predictors& dc() const { return dc_; }
   uint64_t coded_bits() const { return dropped_ + bit_; }  // since start()
-  FilePosition position();                                 // where the next MCU begins
+  // Whether it is known where the next `count` MCUs end, before they are decoded; looks for it if
+  // need be.
+  bool foresees(int count);
+  // The end of the next `count` MCUs, which are foreseen; its bit counts as coded_bits() does.
+  McuStart after(int count) const;
+  FilePosition position();  // where the next MCU begins
   // Fewer than 8 bits are left before a marker
   bool at_marker();
   // The byte where it stands; at_marker()
@@ -41,8 +46,7 @@ class Pass {
  private:
   bool run(int row, int column, int count, BlockSink* sink);
   Verdict in_order(int row, int column, int count, BlockSink* sink);
-  // Whether it is known where the next `count` MCUs end; looks for it if need be.
-  bool known(int count);
+  bool known(int count);  // foresees(), where the window is full
   uint64_t look_till() const;
   Verdict by_starts(int row, int column, int count, BlockSink* sink);
   void pass_over(int count);

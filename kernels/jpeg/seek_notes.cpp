@@ -107,14 +107,32 @@ void SeekNotes::start(Pass& pass) {
 // A checkpoint is where a decoder may start, so it is taken between MCUs. The last stretch of a row
 // needs none: the next row's start ends it.
 bool SeekNotes::row(Pass& pass, BlockSink& sink) {
-  const int columns = frame_->mcu_columns, step = step_ == 0 ? columns : step_;
   start(pass);
+  if (!(pass.foresees(frame_->mcu_columns) ? foreseen(pass, sink) : by_steps(pass, sink)))
+    return false;
+  if (++rows_ == frame_->mcu_rows) start(pass);
+  return true;
+}
+
+// A whole row at a time fills the decoder's lanes best.
+bool SeekNotes::foreseen(Pass& pass, BlockSink& sink) {
+  const int columns = frame_->mcu_columns;
+  uint64_t from = pass.coded_bits();
+  for (int column = step_; column > 0 && column < columns; column += step_) {
+    const McuStart end = pass.after(column);
+    entries_.push_back({end.bit - from, end.dc});
+    from = end.bit;
+  }
+  return pass.decode(rows_, 0, columns, sink);
+}
+
+bool SeekNotes::by_steps(Pass& pass, BlockSink& sink) {
+  const int columns = frame_->mcu_columns, step = step_ == 0 ? columns : step_;
   for (int column = 0; column < columns; column += step) {
     const uint64_t from = pass.coded_bits();
     if (!pass.decode(rows_, column, std::min(step, columns - column), sink)) return false;
     if (column + step < columns) entries_.push_back({pass.coded_bits() - from, pass.dc()});
   }
-  if (++rows_ == frame_->mcu_rows) start(pass);
   return true;
 }
 

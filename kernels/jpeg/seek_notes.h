@@ -36,6 +36,9 @@ class SeekNotes {
 
  private:
   void start(Pass& pass);
+  // The next row, where the pass foresees it, and where it does not.
+  bool foreseen(Pass& pass, BlockSink& sink);
+  bool by_steps(Pass& pass, BlockSink& sink);
 
   const Frame* frame_ = nullptr;
   int step_ = 0;                     // as the index says
