@@ -25,7 +25,6 @@ set(fastload_kernels
   kernels/jpeg/coding.cpp
   kernels/jpeg/coefficients.cpp
   kernels/jpeg/entropy_ahead.cpp
-  kernels/jpeg/entropy_hops.cpp
   kernels/jpeg/entropy_pass.cpp
   kernels/jpeg/entropy_scalar.cpp
   kernels/jpeg/entropy_search.cpp

@@ -11,9 +11,7 @@
 #include "base/error.h"
 #include "base/reader.h"
 #include "base/system.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "simd/hash.h"
 
 namespace fl {
 namespace {
@@ -96,8 +94,7 @@ int64_t read_record(Window& file, int64_t at, LogRecord& out) {
   const int64_t path_size = in.u32(8), size = in.u32(12), whole = kFixed + path_size + size;
   if (path_size > kLongestPath || size > kLongestIndex || whole > file.size() - at) return 0;
   const auto bytes = file.at(at, whole);
-  if (bytes.size() < static_cast<size_t>(whole) || XXH3_64bits(bytes.data() + 8, whole - 8) != hash)
-    return 0;
+  if (bytes.size() < static_cast<size_t>(whole) || xxh3(bytes.subspan(8)) != hash) return 0;
   if (row > INT64_MAX || file_size > INT64_MAX) return 0;
   out = {static_cast<int64_t>(row),
          static_cast<int64_t>(file_size),
@@ -129,7 +126,7 @@ int64_t write_log_record(std::vector<uint8_t>& out, int64_t row, int64_t file_si
   number(out, static_cast<uint64_t>(file_size), 8);
   out.insert(out.end(), path.begin(), path.end());
   out.insert(out.end(), index.begin(), index.end());
-  const uint64_t hash = XXH3_64bits(out.data() + start + 8, out.size() - start - 8);
+  const uint64_t hash = xxh3(std::span(out).subspan(start + 8));
   for (int i = 0; i < 8; ++i) out[start + i] = static_cast<uint8_t>(hash >> (8 * i));
   return kFixed + static_cast<int64_t>(path.size());
 }

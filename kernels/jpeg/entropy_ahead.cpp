@@ -1,5 +1,6 @@
-// A step is that of entropy_tuned.cpp, without values: it notes where each block has ended. DC is
-// decoded afterwards, when all blocks of a turn are known and none waits for another.
+// A step is that of entropy_tuned.cpp, but it notes where each block has ended, too; so a lane is
+// two registers, and the position is always known. Where no blocks are kept it leaves values out;
+// DC is decoded afterwards, when all blocks of a turn are known and none waits for another.
 #include "jpeg/entropy_ahead.h"
 
 #include <algorithm>
@@ -21,9 +22,20 @@
 HWY_BEFORE_NAMESPACE();
 namespace fl::jpeg::tuned::HWY_NAMESPACE {
 
+// `offset` is behind the coefficient (entropy_tuned.cpp).
+HWY_INLINE void Put(int16_t* blocks, uint64_t offset, int value) {
+  *reinterpret_cast<int16_t*>(reinterpret_cast<uint8_t*>(blocks) + offset - kValueBytes) =
+      static_cast<int16_t>(value);
+}
+
+HWY_INLINE int Value(const Entry& entry, uint64_t bits) {
+  return static_cast<int16_t>((bits >> (-entry.length & 63)) + entry.bias);
+}
+
 // A code that is too long for the tables, none at all, or more coefficients than the block has
 // left. Where it is damaged, the lane's turn is over.
-HWY_NOINLINE Place SlowStep(const Search& search, SearchLane& lane, Place at) {
+template <bool kKeep>
+HWY_NOINLINE Place SlowStep(const Search& search, SearchLane& lane, int16_t* blocks, Place at) {
   const uint32_t bit = bit_of(at);
   const Lookup& lookup = *search.layout.lookups[offset_of(at) / kOver];
   const Symbol symbol = lookup.symbol(bits_at(search.coded, bit));
@@ -36,19 +48,27 @@ HWY_NOINLINE Place SlowStep(const Search& search, SearchLane& lane, Place at) {
         static_cast<int>((offset - kAside + (lookup.dc() ? kOver : 0)) / kBlockBytes);
     return place_of(search.layout.end + kOver + kValueBytes, bit);
   }
-  return place_of(offset + kValueBytes * (symbol.advance + lookup.dc()), bit + symbol.length);
+  offset += kValueBytes * (symbol.advance + lookup.dc());
+  if constexpr (kKeep) Put(blocks, offset, symbol.value);
+  return place_of(offset, bit + symbol.length);
 }
 
-HWY_INLINE void Step(const Search& search, SearchLane& lane, Place& at, uint64_t& bits) {
-  const Hops& hops = *search.hops[offset_of(at) / kOver];
-  const Place from = at | hops.mask;
-  const uint64_t next = bits >> (64 - kLookupBits);
-  if (HWY_UNLIKELY(static_cast<uint8_t>(offset_of(from)) > hops.most[next])) {
-    at = SlowStep(search, lane, at);
+template <bool kKeep>
+HWY_INLINE void Step(const Search& search, SearchLane& lane, int16_t* blocks, Place& at,
+                     uint64_t& bits) {
+  const Lookup& lookup = *search.layout.lookups[offset_of(at) / kOver];
+  const Place from = at | lookup.place_mask;
+  const Entry& entry = lookup.entries[bits >> (64 - kLookupBits)];
+  if (HWY_UNLIKELY(static_cast<uint8_t>(offset_of(from)) > entry.most)) {
+    at = SlowStep<kKeep>(search, lane, blocks, at);
     bits = bits_at(search.coded, bit_of(at));
   } else {
-    at = from + hops.by[next];
-    bits <<= hops.by[next] & 63;
+    at = from + (std::bit_cast<uint64_t>(entry) & kMoves);
+    if constexpr (kKeep) {
+      Put(blocks, offset_of(from) + entry.first, entry.value);
+      Put(blocks, offset_of(at), Value(entry, bits));
+    }
+    bits <<= entry.length & 63;
   }
   lane.ends[offset_of(at) / kBlockBytes] = bit_of(at);
 }
@@ -58,41 +78,61 @@ HWY_INLINE void Step(const Search& search, SearchLane& lane, Place& at, uint64_t
 HWY_INLINE int16_t DcStep(const Lookup& table, uint64_t bits) {
   const Entry& entry = table.entries[bits >> (64 - kLookupBits)];
   if (HWY_UNLIKELY(entry.most == 0)) return static_cast<int16_t>(table.symbol(bits).value);
-  const int only = static_cast<int16_t>((bits >> (-entry.length & 63)) + entry.bias);
   const int together = -static_cast<int>(entry.first != entry.advance);  // all ones, or none
-  return static_cast<int16_t>((entry.value & together) | (only & ~together));
+  return static_cast<int16_t>((entry.value & together) | (Value(entry, bits) & ~together));
+}
+
+// Those that were taken, in front; the turn's are zeros again.
+HWY_INLINE void MoveBlocks(int16_t* from, int count, int taken, int16_t* to) {
+  for (int n = 0; n < count; ++n, from += kBlockStep, to += kBlockStep) {
+    if (n < taken) std::copy_n(from, kBlockValues, to);
+    std::fill_n(from, kBlockValues, int16_t{0});
+  }
 }
 
 // next_turn(), once the DC of the turn's blocks is known; also of those behind damage, where it
 // says nothing.
-HWY_NOINLINE Place NextTurn(Search& search, SearchLane& lane, uint64_t bit) {
-  const int last = search.layout.last_block;
-  for (int n = last - lane.mcus * search.frame.mcu_blocks; n < last; ++n)
-    lane.dc_steps[n] = DcStep(*search.layout.lookups[kAside / kOver + 2 * n + 1],
-                              bits_at(search.coded, lane.ends[kFirstEnd + n]));
-  return next_turn(search, lane, bit);
+template <bool kKeep>
+HWY_NOINLINE Place NextTurn(Search& search, SearchLane& lane, int16_t* blocks, uint64_t bit) {
+  const int each = search.frame.mcu_blocks, count = lane.mcus * each, before = lane.count;
+  const int last = search.layout.last_block, first = last - count;
+  int16_t* const slots = blocks + kAside / kValueBytes + kBlockStep;
+  for (int n = first; n < last; ++n)
+    lane.dc_steps[n] = kKeep ? slots[n * kBlockStep]
+                             : DcStep(*search.layout.lookups[kAside / kOver + 2 * n + 1],
+                                      bits_at(search.coded, lane.ends[kFirstEnd + n]));
+  const Place next = next_turn(search, lane, bit);
+  if constexpr (kKeep)
+    MoveBlocks(slots + first * kBlockStep, count, (lane.count - before) * each,
+               lane.kept + ptrdiff_t{before - 1} * each * kBlockStep);
+  return next;
 }
 
 // One step of each lane, then the next step of each (entropy_tuned.cpp).
-template <size_t... kLanes>
+template <bool kKeep, size_t... kLanes>
 HWY_NOINLINE void Run(Search& search, std::index_sequence<kLanes...>) {
   SearchLane* const lanes = search.lanes.data();
+  int16_t* const blocks = search.decoded;
   const Place end = place_of(search.layout.end, 0);
   Place at[] = {(void(kLanes), end)...};
-  const auto next = [&](SearchLane& lane, Place& place) HWY_ATTR {
+  const auto next = [&](SearchLane& lane, int16_t* own, Place& place) HWY_ATTR {
     if (HWY_LIKELY(place < end)) return true;
-    place = NextTurn(search, lane, bit_of(place));
+    place = NextTurn<kKeep>(search, lane, own, bit_of(place));
     return search.active > 0;
   };
-  while ((next(lanes[kLanes], at[kLanes]) && ...)) {
+  while ((next(lanes[kLanes], blocks + kLanes * kLaneValues, at[kLanes]) && ...)) {
     uint64_t bits[] = {bits_at(search.coded, bit_of(at[kLanes]))...};
-    (Step(search, lanes[kLanes], at[kLanes], bits[kLanes]), ...);
-    (Step(search, lanes[kLanes], at[kLanes], bits[kLanes]), ...);
-    (Step(search, lanes[kLanes], at[kLanes], bits[kLanes]), ...);
+    (Step<kKeep>(search, lanes[kLanes], blocks + kLanes * kLaneValues, at[kLanes], bits[kLanes]),
+     ...);
+    (Step<kKeep>(search, lanes[kLanes], blocks + kLanes * kLaneValues, at[kLanes], bits[kLanes]),
+     ...);
+    (Step<kKeep>(search, lanes[kLanes], blocks + kLanes * kLaneValues, at[kLanes], bits[kLanes]),
+     ...);
   }
 }
 
-void Look(Search& search) { Run(search, std::make_index_sequence<Ahead::kLanes>()); }
+void Look(Search& search) { Run<false>(search, std::make_index_sequence<Ahead::kLanes>()); }
+void LookAndKeep(Search& search) { Run<true>(search, std::make_index_sequence<Ahead::kKeepers>()); }
 
 }  // namespace fl::jpeg::tuned::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -102,14 +142,21 @@ namespace fl::jpeg {
 namespace tuned {
 
 HWY_EXPORT(Look);
+HWY_EXPORT(LookAndKeep);
 
 namespace {
 
-void look(Search& search) { HWY_DYNAMIC_DISPATCH(Look)(search); }
+void look(Search& search) {
+  if (search.decoded == nullptr)
+    HWY_DYNAMIC_DISPATCH(Look)(search);
+  else
+    HWY_DYNAMIC_DISPATCH(LookAndKeep)(search);
+}
 
 // Appends where the MCUs of a lane begin, from behind its mark `first` on, which stands for `at`.
 // False: DC might not fit 16 bits.
-bool append(const SearchLane& lane, int first, const McuStart& at, std::vector<McuStart>& out) {
+bool append(const SearchLane& lane, int first, const McuStart& at, int mcu_values,
+            std::vector<McuStart>& out) {
   for (const int16_t dc : at.dc)
     if (std::abs(dc) + 2 * int64_t{lane.reach} > kMostDc) return false;
   const Ahead::Mark& origin = lane.marks[first];
@@ -118,53 +165,54 @@ bool append(const SearchLane& lane, int first, const McuStart& at, std::vector<M
     start.bit = lane.marks[n].bit;
     for (int c = 0; c < kMaxComponents; ++c)
       start.dc[c] = static_cast<int16_t>(at.dc[c] + lane.marks[n].dc[c] - origin.dc[c]);
+    if (lane.kept != nullptr) start.blocks = lane.kept + ptrdiff_t{n - 1} * mcu_values;
   }
   return true;
 }
 
-// Each table once, however many components and blocks share it.
-void take_hops(Search& search, std::span<Hops> room) {
-  std::array<const Lookup*, kMostTables> known{};
-  int count = 0;
-  for (size_t n = 0; n < search.hops.size(); ++n) {
-    const Lookup* const lookup = search.layout.lookups[n];
-    const auto* const found = std::find(known.begin(), known.begin() + count, lookup);
-    search.hops[n] = &room[found - known.begin()];
-    if (found != known.begin() + count) continue;
-    room[count].take(*lookup);
-    known[count++] = lookup;
-  }
-}
+int16_t* values(const Memory& memory) { return reinterpret_cast<int16_t*>(memory.get()); }
 
 }  // namespace
 }  // namespace tuned
 
+void Ahead::make_room() {
+  constexpr size_t kBytes = size_t{kKeepers} * tuned::kLaneValues * sizeof(int16_t);
+  decoded_ = allocate(kBytes);
+  std::fill_n(decoded_.get(), kBytes, uint8_t{0});
+  kept_ = allocate(size_t{kKeepers} * kKeptOfLane * kBlockStep * sizeof(int16_t));
+}
+
 std::span<const McuStart> Ahead::find(const Frame& frame, const Tables& tables,
-                                      const uint8_t* coded, const McuStart& from, uint64_t end) {
+                                      const uint8_t* coded, const McuStart& from, uint64_t end,
+                                      bool keep) {
   found_.clear();
   // Of a file that is cut off the last bytes do not count, though MCUs may have taken them.
   const uint64_t all = end - std::min(end, from.bit);
-  const auto lanes = static_cast<int>(std::min<uint64_t>(kLanes, all / (8 * kLeast)));
+  const auto lanes =
+      static_cast<int>(std::min<uint64_t>(keep ? kKeepers : kLanes, all / (8 * kLeast)));
   if (lanes < 2) return found_;
-  if (marks_ == nullptr) {
-    marks_.reset(new Mark[size_t{kLanes} * kMarks]);
-    hops_.reset(new Hops[tuned::kMostTables]);
-  }
-  tuned::Search search{frame, tables, coded, end};
+  if (marks_ == nullptr) marks_.reset(new Mark[size_t{kLanes} * kMarks]);
+  if (keep && kept_ == nullptr) make_room();
+  tuned::Search search{frame,
+                       tables,
+                       coded,
+                       end,
+                       keep ? std::min(kMarks, kKeptOfLane / frame.mcu_blocks + 1) : kMarks,
+                       keep ? tuned::values(decoded_) : nullptr};
   for (int n = 0; n < kLanes; ++n) {
     tuned::SearchLane& lane = search.lanes[n];
+    lane.done = n >= lanes;
+    if (lane.done) continue;
     lane.marks = &marks_[size_t(n) * kMarks];
-    if (n < lanes)
-      lane.start(n == 0 ? from.bit : (from.bit + n * (all / lanes)) & ~uint64_t{7});
-    else
-      lane.done = true;
+    if (keep) lane.kept = tuned::values(kept_) + size_t(n) * kKeptOfLane * kBlockStep;
+    lane.start(n == 0 ? from.bit : (from.bit + n * (all / lanes)) & ~uint64_t{7});
   }
-  tuned::take_hops(search, {hops_.get(), tuned::kMostTables});
   tuned::look(search);
   McuStart at = from;
   for (int n = 0, first = 0;; first = search.lanes[n++].met) {
     const tuned::SearchLane& lane = search.lanes[n];
-    if (!tuned::append(lane, first, at, found_) || lane.met < 0) return found_;
+    if (!tuned::append(lane, first, at, frame.mcu_blocks * kBlockStep, found_) || lane.met < 0)
+      return found_;
     if (!found_.empty()) at = found_.back();
   }
 }

@@ -8,8 +8,8 @@
 // second has found from there on is true, since what follows depends on nothing else; and so on. In
 // 200 ImageNet images that took 86 bytes on average, 1,259 at most.
 //
-// Lanes only say where MCUs begin, and their DC. What they say is what decoding in order would say,
-// or they say nothing.
+// Lanes say where MCUs begin, and their DC; if asked, they keep the blocks, too, so that nobody has
+// to decode them once more. What they say is what decoding in order would say, or they say nothing.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "jpeg/entropy.h"
-#include "jpeg/entropy_hops.h"
 
 namespace fl::jpeg {
 
@@ -26,12 +25,14 @@ namespace fl::jpeg {
 struct McuStart {
   uint64_t bit = 0;  // of the coded bytes
   Predictors dc{};
+  // Of the MCU before, kBlockStep apart, DC less the one before; null: they were not kept
+  int16_t* blocks = nullptr;
 };
 
 // What one thread owns and reuses.
 class Ahead {
  public:
-  static constexpr int kLanes = 6;
+  static constexpr int kLanes = 6, kKeepers = 4;  // kKeepers: where blocks are kept
   // Bytes from one lane's beginning to the next one's; with fewer nothing is gained. Fuzzers keep
   // their files small.
 #ifdef FASTLOAD_FUZZ
@@ -40,6 +41,9 @@ class Ahead {
   static constexpr uint64_t kLeast = 1024;
 #endif
   static constexpr int kMarks = 4096;  // of one lane
+  // Blocks of all lanes that are kept at a time: few, so that they stay in the cache. One lane has
+  // room for twice its share.
+  static constexpr int kKept = 2048, kKeptOfLane = kKept / 2;
 
   // An MCU as a lane sees it, which does not know what was before itself.
   struct Mark {
@@ -49,13 +53,16 @@ class Ahead {
 
   // Where the MCUs behind the first one begin, which begins at `from`; the last of them may be
   // where the coded bytes end. None of them is behind bit `end`. Maybe none, if there is damage.
-  // coded: as entropy.h has it. The tables and the frame are those of decode_segments.
+  // coded: as entropy.h has it. The tables and the frame are those of decode_segments. keep: the
+  // blocks too, until the next call.
   std::span<const McuStart> find(const Frame& frame, const Tables& tables, const uint8_t* coded,
-                                 const McuStart& from, uint64_t end);
+                                 const McuStart& from, uint64_t end, bool keep);
 
  private:
+  void make_room();
+
   std::unique_ptr<Mark[]> marks_;  // by lane
-  std::unique_ptr<Hops[]> hops_;
+  Memory decoded_, kept_;          // blocks: of turns, and of all MCUs; once they are asked for
   std::vector<McuStart> found_;
 };
 

@@ -23,6 +23,9 @@ constexpr size_t kReadAhead = 16;  // bytes
 // What comes first may take more than its share.
 constexpr double kMargin = 1.04;
 
+// Bits before the first block that is wanted: with fewer, all blocks are kept.
+constexpr uint64_t kWorth = 8 * 4 * Ahead::kLeast;
+
 // Looks that find too little. The end of a scan has a few, a hostile one may have nothing else.
 constexpr int kMostInVain = 8;
 
@@ -48,8 +51,7 @@ Pass::Pass(Bytes bytes, const Frame& frame, Tables& tables, Lanes& lanes, Ahead&
       target_(target),
       window_(window.reserve(kWindow + kOverrun)),
       most_(static_cast<int>(kPiece / (kMostBlockBytes * frame.mcu_blocks))),
-      in_(bytes.data()),
-      expected_(int64_t{frame.mcu_rows} * frame.mcu_columns) {}
+      in_(bytes.data()) {}
 
 void Pass::start(size_t byte) {
   in_ = bytes_.data() + byte;
@@ -156,7 +158,7 @@ Verdict Pass::in_order(int row, int column, int count, BlockSink* sink) {
 
 bool Pass::foresees(int count) {
   fill();
-  return known(count);
+  return static_cast<size_t>(count) <= starts_.size() || (starts_.empty() && known(count));
 }
 
 McuStart Pass::after(int count) const {
@@ -167,29 +169,54 @@ McuStart Pass::after(int count) const {
 bool Pass::known(int count) {
   if (static_cast<size_t>(count) <= starts_.size()) return true;
   if (!looks_) return false;
-  starts_ = ahead_.find(frame_, tables_, window_, {bit_, dc_}, look_till());
+  const Reach to = reach();
+  starts_ = ahead_.find(frame_, tables_, window_, {bit_, dc_}, to.end, to.keep);
   starts_dropped_ = dropped_;
   if (static_cast<size_t>(count) <= starts_.size()) return true;
   looks_ = ++in_vain_ < kMostInVain;
   return false;
 }
 
-// Bit of the window up to which MCUs are worth finding: not much behind the last that will be asked
-// for, if those before take their share of the bytes.
-uint64_t Pass::look_till() const {
-  const int64_t all = int64_t{frame_.mcu_rows} * frame_.mcu_columns - done_,
-                asked = std::min(all, std::max<int64_t>(expected_ - done_, 1));
-  if (asked == all) return limit();
+// If MCUs take their share of the bytes that are left.
+Pass::Reach Pass::reach() const {
+  const int64_t all = int64_t{frame_.mcu_rows} * frame_.mcu_columns - done_;
   const size_t bytes = filled_ - static_cast<size_t>(bit_ >> 3) +
                        static_cast<size_t>(bytes_.data() + bytes_.size() - in_);
-  const double bits = 8 * kMargin * static_cast<double>(bytes) * static_cast<double>(asked) /
-                      static_cast<double>(all);
-  return std::min(limit(), bit_ + static_cast<uint64_t>(bits));
+  const auto till = [&](double mcus) {
+    return std::min(limit(), bit_ + static_cast<uint64_t>(8.0 * static_cast<double>(bytes) * mcus /
+                                                          static_cast<double>(all)));
+  };
+  if (done_ >= last_ || (whole_ && till(static_cast<double>(last_ - done_)) < bit_ + kWorth))
+    return {limit(), false};
+  const uint64_t first = till(static_cast<double>(std::max<int64_t>(first_ - done_, 0)));
+  if (first > bit_ + kWorth) return {first, false};
+  const int64_t wanted = last_ - done_, most = std::max(Ahead::kKept / frame_.mcu_blocks, 1),
+                looks = (wanted + most - 1) / most;
+  if (wanted == all && looks == 1) return {limit(), true};
+  return {till(kMargin * static_cast<double>(wanted) / static_cast<double>(looks)), true};
+}
+
+// MCUs whose blocks were kept.
+Verdict Pass::by_blocks(int row, int column, int count, BlockSink& sink) {
+  const ptrdiff_t step = ptrdiff_t{frame_.mcu_blocks} * kBlockStep;
+  while (count > 0) {
+    int16_t* const blocks = starts_[0].blocks;
+    int some = 1;
+    while (some < count && starts_[some].blocks == blocks + some * step) ++some;
+    some = std::min(some, Lanes::kMaxBlocks / frame_.mcu_blocks);
+    if (!add_predictors(frame_, some, blocks, dc_)) return Verdict::kDamaged;
+    if (!sink.take(row, column, some, blocks)) return Verdict::kStopped;
+    pass_over(some);
+    column += some;
+    count -= some;
+  }
+  return Verdict::kGood;
 }
 
 // The next `count` MCUs, by segments that fill the decoder's lanes evenly; sink: null to pass them
 // over.
 Verdict Pass::by_starts(int row, int column, int count, BlockSink* sink) {
+  if (sink != nullptr && starts_[0].blocks != nullptr) return by_blocks(row, column, count, *sink);
   const int each = sink == nullptr ? count : share(count);
   std::array<Segment, kSegments> segments;
   while (count > 0) {

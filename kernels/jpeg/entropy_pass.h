@@ -22,8 +22,13 @@ class Pass {
 
   void start(size_t byte);
 
-  // How many MCUs will be asked for since start(), if not all.
-  void expect(int64_t mcus) { expected_ = mcus; }
+  // Which MCUs since start() have blocks that are wanted: first..last-1. whole: all that are behind
+  // them will be asked for, too.
+  void expect(int64_t first, int64_t last, bool whole) {
+    first_ = first;
+    last_ = last;
+    whole_ = whole;
+  }
 
   // The next `count` MCUs, which stand in one row from `column` on; the sink may not get those that
   // it does not want. False: why() says why.
@@ -32,8 +37,8 @@ class Pass {
   const std::string& why() const { return why_; }
   const Predictors& dc() const { return dc_; }
   uint64_t coded_bits() const { return dropped_ + bit_; }  // since start()
-  // Whether it is known where the next `count` MCUs end, before they are decoded; looks for it if
-  // need be.
+  // Whether it is known where the next `count` MCUs end, before they are decoded. Looks for it
+  // where nothing is known any more.
   bool foresees(int count);
   // The end of the next `count` MCUs, which are foreseen; its bit counts as coded_bits() does.
   McuStart after(int count) const;
@@ -47,7 +52,13 @@ class Pass {
   bool run(int row, int column, int count, BlockSink* sink);
   Verdict in_order(int row, int column, int count, BlockSink* sink);
   bool known(int count);  // foresees(), where the window is full
-  uint64_t look_till() const;
+  // Bit of the window up to which MCUs are worth finding, and whether their blocks are wanted.
+  struct Reach {
+    uint64_t end;
+    bool keep;
+  };
+  Reach reach() const;
+  Verdict by_blocks(int row, int column, int count, BlockSink& sink);
   Verdict by_starts(int row, int column, int count, BlockSink* sink);
   void pass_over(int count);
   void fill();
@@ -69,7 +80,8 @@ class Pass {
   bool ended_ = false;    // at a marker or at the end of the file
   bool cut_ = false;      // at the latter
   Predictors dc_{};
-  int64_t done_ = 0, expected_;       // MCUs since start()
+  int64_t done_ = 0, first_ = 0, last_ = 0;  // MCUs since start()
+  bool whole_ = true;
   std::span<const McuStart> starts_;  // of the MCUs behind the next one
   uint64_t starts_dropped_ = 0;       // `dropped_` where their bits count from
   bool looks_ = false;                // whether they are worth finding

@@ -7,18 +7,34 @@
 namespace fl::jpeg::tuned {
 namespace {
 
-// steps: of the MCU's blocks.
-void add_dc(const Frame& frame, SearchLane& lane, const int16_t* steps) {
-  for (int c = 0; c < frame.components; ++c) {
-    int32_t dc = lane.dc[c], reach = lane.reach;
-    for (int b = frame.component[c].blocks(); b > 0; --b) {
-      dc += *steps++;
-      reach = std::max(reach, std::abs(dc));
-    }
-    lane.dc[c] = dc;
-    lane.reach = reach;
+// A lane's DC, in registers from MCU to MCU.
+class Sums {
+ public:
+  Sums(const Frame& frame, const SearchLane& lane) : dc_(lane.dc), reach_(lane.reach) {
+    for (int c = 0; c < frame.components; ++c) blocks_[c] = frame.component[c].blocks();
   }
-}
+  // steps: of the MCU's blocks.
+  void add(const int16_t* steps) {
+    for (int c = 0; c < kMaxComponents; ++c) {
+      for (int b = blocks_[c]; b > 0; --b) {
+        dc_[c] += *steps++;
+        reach_ = std::max(reach_, std::abs(dc_[c]));
+      }
+    }
+  }
+  void put(Ahead::Mark& mark) const {
+    for (int c = 0; c < kMaxComponents; ++c) mark.dc[c] = dc_[c];
+  }
+  void put(SearchLane& lane) const {
+    lane.dc = dc_;
+    lane.reach = reach_;
+  }
+
+ private:
+  std::array<int, kMaxComponents> blocks_{};
+  std::array<int32_t, kMaxComponents> dc_;
+  int32_t reach_;
+};
 
 const SearchLane* next_of(const Search& search, const SearchLane& lane) {
   return &lane == &search.lanes.back() || (&lane)[1].count == 0 ? nullptr : &lane + 1;
@@ -51,16 +67,20 @@ bool take_mcus(Search& search, SearchLane& lane) {
   const int16_t* steps = &lane.dc_steps[before];
   // Most turns meet nothing, and end nowhere.
   const bool plain =
-      ends[whole * blocks] < nothing_till(search, lane) && lane.count + whole <= Ahead::kMarks;
-  for (int mcu = 0; mcu < whole; ++mcu, ends += blocks, steps += blocks) {
-    if (!plain && (ends[blocks] > search.end || lane.count == Ahead::kMarks)) return true;
-    add_dc(search.frame, lane, steps);
+      ends[whole * blocks] < nothing_till(search, lane) && lane.count + whole <= search.most_marks;
+  Sums sums(search.frame, lane);
+  bool done = false;
+  for (int mcu = 0; mcu < whole && !done; ++mcu, ends += blocks, steps += blocks) {
+    done = !plain && (ends[blocks] > search.end || lane.count == search.most_marks);
+    if (done) break;
+    sums.add(steps);
     Ahead::Mark& mark = lane.marks[lane.count++];
     mark.bit = ends[blocks];
-    std::copy(lane.dc.begin(), lane.dc.end(), mark.dc);
-    if (!plain && meets(search, lane)) return true;
+    sums.put(mark);
+    done = !plain && meets(search, lane);
   }
-  return false;
+  sums.put(lane);
+  return done;
 }
 
 // Of a photograph eight are usual.

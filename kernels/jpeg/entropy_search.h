@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <tuple>
 
 #include "jpeg/bits.h"
 #include "jpeg/entropy_ahead.h"
@@ -11,12 +10,14 @@
 
 namespace fl::jpeg::tuned {
 
-constexpr int kMostTables = 3 * kMaxComponents + 2;  // DC, AC, long codes; of lanes that stand
-constexpr int kFirstEnd = kAside / kBlockBytes;      // of block 0; before it: those of long codes
+// From lane to lane: as Lanes has one of them, behind the same room for long codes.
+constexpr int kLaneValues = (kAside + Lanes::kSlots * kBlockBytes) / kValueBytes;
+constexpr int kFirstEnd = kAside / kBlockBytes;  // of block 0; before it: those of long codes
 
 struct SearchLane {
   Ahead::Mark* marks = nullptr;  // where it has found MCUs to begin, the first its own beginning
   int count = 0;                 // of these
+  int16_t* kept = nullptr;       // blocks behind each of these, if they are kept
   std::array<int32_t, kMaxComponents> dc{};  // since its beginning
   int32_t reach = 0;                         // the most that one of these has been, absolute
 
@@ -47,9 +48,11 @@ struct Search {
   const Frame& frame;
   const Tables& tables;
   const uint8_t* coded;
-  const uint64_t end;  // bit
+  const uint64_t end;    // bit
+  const int most_marks;  // of a lane
+  int16_t* const
+      decoded;  // the lanes' blocks of a turn, kLaneValues apart; null: they are not kept
   const Layout layout{frame, tables};
-  std::array<const Hops*, std::tuple_size_v<decltype(Layout::lookups)>> hops{};  // as its lookups
   std::array<SearchLane, Ahead::kLanes> lanes{};
   int active = 0;
 };

@@ -13,7 +13,8 @@ const Lookup& idle(bool forward) {
   const auto make = [](uint64_t mask, uint8_t advance) {
     Lookup lookup;
     lookup.mask = mask;
-    lookup.entries.fill({0, advance, kAnyOffset, 0, advance, 0});
+    lookup.place_mask = place_of(mask, 0);
+    lookup.entries.fill({0, advance, kAnyOffset, 0, 0, advance});
     return lookup;
   };
   static const Lookup step = make(kBlockBytes - kValueBytes, 2 * kValueBytes), stand = make(0, 0);

@@ -29,7 +29,7 @@ void put_code(Numbers& out, int code, int length, int value_bits, Entry entry) {
 // Without what its code says. most 0: not for the table.
 Entry dc_entry(int symbol) {
   constexpr int kAdvance = 2 * kValueBytes;  // from the last offset of the block before
-  return {0, kAdvance, symbol > kMaxDcBits ? uint8_t{0} : kAnyOffset, 0, kAdvance, 0};
+  return {0, kAdvance, symbol > kMaxDcBits ? uint8_t{0} : kAnyOffset, 0, 0, kAdvance};
 }
 
 Entry ac_entry(int symbol) {
@@ -40,8 +40,8 @@ Entry ac_entry(int symbol) {
           static_cast<uint8_t>(kValueBytes * advance),
           static_cast<uint8_t>(advance == 0 ? 0 : kValueBytes * most),
           0,
-          static_cast<int16_t>(kValueBytes * advance),
-          0};
+          0,
+          static_cast<int16_t>(kValueBytes * advance)};
 }
 
 // One symbol for each lookup, of codes that have at least this length and begin with `prefix` ones,
@@ -81,14 +81,14 @@ void add_long(Lookup& table, Lookup& out) {
   if (prefix == 0) return;
   Numbers singles;
   fill_singles(table.slow, false, kLookupBits, prefix, singles);
-  const uint64_t back = number({0, 0, 0, 0, kAside, 0}),
+  const uint64_t back = number({0, 0, 0, 0, 0, kAside}),
                  first = number({0, kValueBytes, 0, 0, 0, 0}),
-                 keep = number({0xFF, 0, 0xFF, 0, -1, 0xFFFF});
+                 keep = number({0xFF, 0, 0xFF, 0, 0xFFFF, -1});
   for (int n = 0; n < kLookups; ++n) {
     const uint64_t entry = ((singles[n] & keep) + back) | first;
     std::memcpy(&out.entries[n], &entry, sizeof entry);
   }
-  const Entry aside{static_cast<uint8_t>(prefix), kValueBytes, kOver - kValueBytes, 0, -kAside, 0};
+  const Entry aside{static_cast<uint8_t>(prefix), kValueBytes, kOver - kValueBytes, 0, 0, -kAside};
   for (int n = begin >> (16 - kLookupBits); n < kLookups; ++n)
     if (table.entries[n].most == 0) table.entries[n] = aside;
 }
@@ -147,6 +147,7 @@ void Tables::prepare(const Frame& frame, size_t coded) {
     }
     if (of_[c] != c) continue;
     dc_[c].mask = 2 * kOver - kValueBytes;
+    dc_[c].place_mask = place_of(dc_[c].mask, 0);
     dc_[c].slow = Canonical(frame.dc[part.dc]);
     ac_[c].slow = Canonical(frame.ac[part.ac]);
     fill_singles(dc_[c].slow, true, 1, 0, dc);

@@ -41,16 +41,28 @@ struct Entry {
   // The lowest byte of an offset may be no more, kAnyOffset of a DC symbol; 0: not in the table
   uint8_t most;
   int8_t value;     // of the first of two; of an only one: to be overwritten
-  int16_t advance;  // bytes that the offset moves for all of it
   uint16_t bias;    // value of the last: (bits >> (64 - length)) + bias, in 16 bits
+  int16_t advance;  // bytes that the offset moves for all of it
 };
+
+// An offset and, in the lower half, the bit of the coded bytes. An entry has its advance and its
+// length where a place has what they are added to: so one addition moves it.
+using Place = uint64_t;
+
+constexpr int kOffsetAt = 48;  // in a place; the advance in an entry
+constexpr Place kMoves = ~uint64_t{0} << kOffsetAt | 0xFF;
+
+constexpr Place place_of(uint64_t offset, uint64_t bit) { return offset << kOffsetAt | bit; }
+constexpr uint64_t offset_of(Place place) { return place >> kOffsetAt; }
+constexpr uint32_t bit_of(Place place) { return static_cast<uint32_t>(place); }
 
 // One table of the fast decoder, with 8 KiB of entries: small, since all tables of an image should
 // stay in the first-level cache.
 struct Lookup {
   // To be set in the offset first: of a DC symbol, whose table may hold an AC symbol behind it
   uint64_t mask = 0;
-  int prefix = 0;  // ones that have been taken: in the middle of a long code
+  Place place_mask = 0;  // the same, in a place
+  int prefix = 0;        // ones that have been taken: in the middle of a long code
   Canonical slow;
   alignas(64) std::array<Entry, 1 << kLookupBits> entries;
 

@@ -31,8 +31,8 @@ HWY_INLINE void MakeRun(D d, const Entry& first, int bits, const uint64_t* secon
                         Entry* out) {
   const hn::RebindToSigned<D> signs;
   const bool dc = first.most == kAnyOffset;
-  const auto keep = hn::Set(d, number({0xFF, 0, 0xFF, 0, -1, 0})),
-             plus = hn::Set(d, number({first.length, 0, 0, 0, first.advance, 0})),
+  const auto keep = hn::Set(d, number({0xFF, 0, 0xFF, 0, 0, -1})),
+             plus = hn::Set(d, number({first.length, 0, 0, 0, 0, first.advance})),
              less = hn::Set(d, number({0, 0, dc ? uint8_t{0} : first.first, 0, 0, 0})),
              same = hn::Set(d, number({0, first.first, dc ? kAnyOffset : uint8_t{0},
                                        static_cast<int8_t>(bits + first.bias), 0, 0}));
@@ -40,8 +40,9 @@ HWY_INLINE void MakeRun(D d, const Entry& first, int bits, const uint64_t* secon
   for (int n = 0; n < count; n += static_cast<int>(hn::MaxLanes(d))) {
     const auto second = hn::LoadU(d, seconds + n);
     const auto length = hn::And(second, hn::Set(d, uint64_t{kLengthMask}));
-    const auto bias = hn::Sub(hn::ShiftRight<kBiasAt>(second),
-                              hn::Shl(hn::Set(d, static_cast<uint64_t>(bits)), length));
+    const auto bias = hn::And(hn::Sub(hn::ShiftRight<kBiasAt>(second),
+                                      hn::Shl(hn::Set(d, static_cast<uint64_t>(bits)), length)),
+                              hn::Set(d, uint64_t{0xFFFF}));
     const auto fields = hn::Or(hn::Sub(hn::Add(hn::And(second, keep), plus), less), same);
     const auto pair = hn::Add(fields, hn::ShiftLeft<kBiasAt>(bias));
     const auto needs =

@@ -11,7 +11,7 @@
 namespace fl::jpeg {
 
 constexpr int kLookups = 1 << kLookupBits;
-constexpr int kLengthMask = 63, kValueAt = 24, kBiasAt = 48;
+constexpr int kLengthMask = 63, kValueAt = 24, kBiasAt = 32;
 static_assert(std::endian::native == std::endian::little);
 
 using Numbers = std::array<uint64_t, kLookups>;

@@ -96,9 +96,9 @@ void grey_row(const uint8_t* y, uint8_t* out, int width) { interleave_row(y, y, 
 
 }  // namespace
 
-const PixelOps kScalarPixels = {prepare,       idct_blocks,   idct_to<4>,     idct_to<2>,
-                                idct_1x1,      upsample_h2v1, upsample_h2v2,  upsample_h1v2,
-                                rgb_row,       interleave_row, grey_row,      idct_ended};
+const PixelOps kScalarPixels = {prepare,  idct_blocks,    idct_to<4>,    idct_to<2>,
+                                idct_1x1, upsample_h2v1,  upsample_h2v2, upsample_h1v2,
+                                rgb_row,  interleave_row, grey_row,      idct_ended};
 
 void repeat_samples(const uint8_t* in, int times, int begin, int end, uint8_t* out) {
   const int first = begin / times;

@@ -29,7 +29,8 @@ Scan::Scan(Bytes bytes, const Frame& frame, const SeekIndex* index, const Tiles2
             target),
       interval_(frame.scan) {
   pass_.start(frame.scan);
-  if (notes == nullptr) pass_.expect((tiles.bottom - 1) * int64_t{frame.mcu_columns} + tiles.right);
+  pass_.expect(tiles.top * int64_t{frame.mcu_columns} + tiles.left,
+               (tiles.bottom - 1) * int64_t{frame.mcu_columns} + tiles.right, notes != nullptr);
 }
 
 std::string Scan::decode(int row, int end, BlockSink& sink) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "jpeg/seek_format.h"
 
@@ -49,14 +50,23 @@ class Writer {
   void number(uint64_t value, int bytes) {
     for (int i = 0; i < bytes; ++i) out_.push_back(static_cast<uint8_t>(value >> (8 * i)));
   }
+  // most: the bits that follow, or more.
+  void begin_bits(size_t most) {
+    at_ = out_.size();
+    out_.resize(at_ + most / 8 + 2 * sizeof held_);
+  }
   // width: at most kMaxBitWidth; whole bytes leave at once.
   void bits(uint64_t value, int width) {
+    static_assert(std::endian::native == std::endian::little);
     held_ |= value << count_;
-    for (count_ += width; count_ >= 8; count_ -= 8, held_ >>= 8)
-      out_.push_back(static_cast<uint8_t>(held_));
+    count_ += width;
+    std::memcpy(&out_[at_], &held_, sizeof held_);
+    at_ += count_ / 8;
+    held_ >>= count_ & ~7;
+    count_ &= 7;
   }
   void end_bits() {
-    if (count_ > 0) out_.push_back(static_cast<uint8_t>(held_));
+    out_.resize(at_ + (count_ > 0));
     count_ = 0;
     held_ = 0;
   }
@@ -68,6 +78,7 @@ class Writer {
 
  private:
   std::vector<uint8_t>& out_;
+  size_t at_ = 0;  // where held_ goes
   uint64_t held_ = 0;
   int count_ = 0;  // bits in held_; fewer than 8 between two calls
 };
@@ -149,6 +160,8 @@ std::vector<uint8_t> SeekNotes::pack(Bytes bytes, uint64_t file_hash) const {
   Writer to(out);
   write_header(to, bytes, file_hash, *frame_, step_, ranges);
   const size_t per_row = entries_.size() / rows_;
+  to.begin_bits(starts_.size() * ranges.widths.start_bits(frame_->components) +
+                entries_.size() * ranges.widths.entry_bits(frame_->components));
   for (int row = 0; row <= rows_; ++row) {
     to.bits(starts_[row].bit, ranges.widths.bit);
     to.dc(starts_[row].dc, ranges, frame_->components);

@@ -5,7 +5,7 @@
 // Writes: whole vectors within [out, out + room). Both ends are exact, so no padding is needed.
 #include "jpeg/unstuff.h"
 
-#include <bit>
+#include <algorithm>
 #include <cstring>
 
 #include "simd/vectors.h"
@@ -24,6 +24,10 @@ namespace fl::jpeg::HWY_NAMESPACE {
 Unstuffed Unstuff(const uint8_t* in, const uint8_t* stop, const uint8_t* end, uint8_t* out,
                   size_t room) {
   return scalar::unstuff(in, stop, end, out, room);
+}
+
+size_t CountStuffed(const uint8_t* bytes, size_t size) {
+  return static_cast<size_t>(std::count(bytes, bytes + size, 0xFF));
 }
 
 #else
@@ -50,6 +54,14 @@ Unstuffed Unstuff(const uint8_t* in, const uint8_t* stop, const uint8_t* end, ui
     ++out;
   }
   return scalar::unstuff(in, stop, end, out, static_cast<size_t>(full - out));
+}
+
+size_t CountStuffed(const uint8_t* bytes, size_t size) {
+  constexpr size_t kBytes = hn::MaxLanes(kD8);
+  size_t count = 0;
+  for (; size >= kBytes; bytes += kBytes, size -= kBytes)
+    count += hn::CountTrue(kD8, hn::Eq(hn::LoadU(kD8, bytes), hn::Set(kD8, 0xFF)));
+  return count + static_cast<size_t>(std::count(bytes, bytes + size, 0xFF));
 }
 
 #endif  // FL_NO_VECTORS
@@ -79,24 +91,14 @@ Unstuffed scalar::unstuff(const uint8_t* in, const uint8_t* stop, const uint8_t*
   return {in, out, in >= end};
 }
 
-// Eight bytes at a time. A byte of `others` is zero where the byte is 0xFF; adding 0x7F to its
-// lower bits, or its own highest one, sets the highest bit of all that are not.
+HWY_EXPORT(CountStuffed);
+HWY_EXPORT(Unstuff);
+
 size_t count_stuffed(const uint8_t* bytes, size_t size) {
-  constexpr uint64_t kHighest = 0x8080808080808080;
-  size_t count = 0;
-  for (; size >= sizeof(uint64_t); bytes += sizeof(uint64_t), size -= sizeof(uint64_t)) {
-    uint64_t others;
-    std::memcpy(&others, bytes, sizeof others);
-    others = ~others;
-    count += std::popcount(~(((others & ~kHighest) + ~kHighest) | others) & kHighest);
-  }
-  for (; size > 0; ++bytes, --size) count += *bytes == 0xFF;
-  return count;
+  return HWY_DYNAMIC_DISPATCH(CountStuffed)(bytes, size);
 }
 
 namespace tuned {
-
-HWY_EXPORT(Unstuff);
 
 Unstuffed unstuff(const uint8_t* in, const uint8_t* stop, const uint8_t* end, uint8_t* out,
                   size_t room) {

@@ -22,8 +22,9 @@ def check(data):
     rng = np.random.default_rng(len(data))
     height, width = native.decode(data).shape[:2]
     for box in some_boxes(height, width, rng, 3):
-        want, got = (native.jpeg_region(data, box, b"", each)[0] for each in ("scalar", "best"))
-        np.testing.assert_array_equal(got, want)
+        want, got = (native.jpeg_region(data, box, None, each) for each in ("scalar", "best"))
+        assert want[0] is not None
+        np.testing.assert_array_equal(got[0], want[0])
 
 
 @pytest.mark.parametrize("sampling", ["4:4:4", "4:2:2", "4:2:0"])
@@ -51,23 +52,36 @@ def test_mcus_of_a_few_bits():
     check(encoded(flat, "JPEG", quality=50, subsampling=0))
 
 
+@pytest.mark.parametrize("sampling", ["4:4:4", "4:2:2", "4:2:0"])
+def test_bytes_that_are_not_spread_evenly(sampling):
+    """Lanes get ahead of each other, and the region is not where its share of the bytes says."""
+    image = scene(640, 520)
+    image[:300] = 90
+    image[500:, :260] = noise(140, 260)
+    check(jpeg(image, sampling))
+    check(jpeg(image[::-1], sampling))
+
+
 @pytest.mark.parametrize("sampling", ["4:4:4", "4:2:0"])
 def test_damage(sampling):
     """What is said, and which pixels there are above it."""
     rng = np.random.default_rng(3)
     data = jpeg(scene(260, 400), sampling)
-    first, good = scan_of(data) + 12, 0
+    first, good, pixels = scan_of(data) + 12, 0, 0
     for _ in range(40):
         bad = bytearray(data)
         for at in rng.integers(first, len(data) - 2, int(rng.integers(1, 4))):
             bad[at] ^= 1 << int(rng.integers(8))
         good += isinstance(built_index(bytes(bad), 8), bytes)
         for box in some_boxes(260, 400, rng, 1):
-            one, other = (native.jpeg_region(bytes(bad), box, b"", t) for t in ("scalar", "best"))
+            one, other = (native.jpeg_region(bytes(bad), box, None, t) for t in ("scalar", "best"))
             assert one[1] == other[1]
+            assert (one[0] is None) == (other[0] is None)
             if one[0] is not None:
                 np.testing.assert_array_equal(other[0], one[0])
+                pixels += 1
     assert 5 < good < 35
+    assert 40 < pixels < 190
 
 
 def test_every_length():
