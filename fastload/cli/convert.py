@@ -106,6 +106,7 @@ def _convert(source: str, target: str, to: str, arguments: Json) -> None:
     """arguments: the command's, by name."""
     from fastload.conversion.store_writer import check_url  # loads torch, which --help does not
 
+    convert_budget.check(arguments)
     choice = _choice(arguments)
     if convert_append.wanted(arguments):
         convert_budget.refuse(arguments, "--append")

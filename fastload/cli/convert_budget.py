@@ -24,6 +24,16 @@ PICTURES = 8  # on the sheet
 SIDE = 320  # px of a picture there
 
 
+def check(arguments: Json) -> None:
+    """Raises UsageError where what belongs to a budget is given without one."""
+    for option in ("yes", "sheet"):
+        if arguments[option] and not arguments["budget"]:
+            raise misused(
+                f"convert: --{option} is for --budget, which is missing; add --budget SIZE, or "
+                f"leave --{option} out"
+            )
+
+
 def refuse(arguments: Json, what: str) -> None:
     """Raises UsageError where there is a budget for what has none."""
     if arguments["budget"]:

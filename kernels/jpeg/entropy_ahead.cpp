@@ -82,6 +82,11 @@ HWY_INLINE int16_t DcStep(const Lookup& table, uint64_t bits) {
   return static_cast<int16_t>((entry.value & together) | (Value(entry, bits) & ~together));
 }
 
+// A block of the lane's turn, by its number.
+HWY_INLINE int16_t* Slot(int16_t* blocks, int number) {
+  return &blocks[kAside / kValueBytes + (number + 1) * kBlockStep];
+}
+
 // Those that were taken, in front; the turn's are zeros again.
 HWY_INLINE void MoveBlocks(int16_t* from, int count, int taken, int16_t* to) {
   for (int n = 0; n < count; ++n, from += kBlockStep, to += kBlockStep) {
@@ -96,14 +101,13 @@ template <bool kKeep>
 HWY_NOINLINE Place NextTurn(Search& search, SearchLane& lane, int16_t* blocks, uint64_t bit) {
   const int each = search.frame.mcu_blocks, count = lane.mcus * each, before = lane.count;
   const int last = search.layout.last_block, first = last - count;
-  int16_t* const slots = blocks + kAside / kValueBytes + kBlockStep;
   for (int n = first; n < last; ++n)
-    lane.dc_steps[n] = kKeep ? slots[n * kBlockStep]
+    lane.dc_steps[n] = kKeep ? *Slot(blocks, n)
                              : DcStep(*search.layout.lookups[kAside / kOver + 2 * n + 1],
                                       bits_at(search.coded, lane.ends[kFirstEnd + n]));
   const Place next = next_turn(search, lane, bit);
-  if constexpr (kKeep)
-    MoveBlocks(slots + first * kBlockStep, count, (lane.count - before) * each,
+  if (kKeep && count > 0)
+    MoveBlocks(Slot(blocks, first), count, (lane.count - before) * each,
                lane.kept + ptrdiff_t{before - 1} * each * kBlockStep);
   return next;
 }
@@ -112,7 +116,8 @@ HWY_NOINLINE Place NextTurn(Search& search, SearchLane& lane, int16_t* blocks, u
 template <bool kKeep, size_t... kLanes>
 HWY_NOINLINE void Run(Search& search, std::index_sequence<kLanes...>) {
   SearchLane* const lanes = search.lanes.data();
-  int16_t* const blocks = search.decoded;
+  int16_t* const blocks = search.decoded;  // of lane 0
+  constexpr size_t kStep = kKeep ? kLaneValues : 0;
   const Place end = place_of(search.layout.end, 0);
   Place at[] = {(void(kLanes), end)...};
   const auto next = [&](SearchLane& lane, int16_t* own, Place& place) HWY_ATTR {
@@ -120,14 +125,11 @@ HWY_NOINLINE void Run(Search& search, std::index_sequence<kLanes...>) {
     place = NextTurn<kKeep>(search, lane, own, bit_of(place));
     return search.active > 0;
   };
-  while ((next(lanes[kLanes], blocks + kLanes * kLaneValues, at[kLanes]) && ...)) {
+  while ((next(lanes[kLanes], blocks + kLanes * kStep, at[kLanes]) && ...)) {
     uint64_t bits[] = {bits_at(search.coded, bit_of(at[kLanes]))...};
-    (Step<kKeep>(search, lanes[kLanes], blocks + kLanes * kLaneValues, at[kLanes], bits[kLanes]),
-     ...);
-    (Step<kKeep>(search, lanes[kLanes], blocks + kLanes * kLaneValues, at[kLanes], bits[kLanes]),
-     ...);
-    (Step<kKeep>(search, lanes[kLanes], blocks + kLanes * kLaneValues, at[kLanes], bits[kLanes]),
-     ...);
+    (Step<kKeep>(search, lanes[kLanes], blocks + kLanes * kStep, at[kLanes], bits[kLanes]), ...);
+    (Step<kKeep>(search, lanes[kLanes], blocks + kLanes * kStep, at[kLanes], bits[kLanes]), ...);
+    (Step<kKeep>(search, lanes[kLanes], blocks + kLanes * kStep, at[kLanes], bits[kLanes]), ...);
   }
 }
 

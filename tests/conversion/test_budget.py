@@ -148,3 +148,15 @@ def test_the_verb_shows_and_converts_after_a_yes(run, photos, tmp_path):
     assert side is None or int(open_source(out).index.columns["width"].all().max()) <= side
     code, _, err = run("convert", photos, tmp_path / "b.beton", "--budget", "40%")
     assert (code, "--budget is not for a .beton file" in err) == (2, True)
+
+
+@pytest.mark.parametrize("option", ["yes", "sheet"])
+def test_options_of_a_budget_ask_for_one(run, photos, tmp_path, option):
+    more = [f"--{option}"] + [tmp_path / "sheet.png"] * (option == "sheet")
+    code, _, err = run("convert", photos, tmp_path / "out", *more)
+    assert code == 2
+    assert err.strip().endswith(
+        f"convert: --{option} is for --budget, which is missing; add --budget SIZE, or leave "
+        f"--{option} out"
+    )
+    assert not (tmp_path / "out").exists()
