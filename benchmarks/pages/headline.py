@@ -8,7 +8,7 @@ from benchmarks.report.row import Row
 from benchmarks.report.table import footnote
 from fastload.errors import UsageError
 
-SETTINGS = {"pipeline": "crop, flip", "cores": 1}
+PIPELINE = "crop, flip"
 LABELS = {
     "PyTorch, torchvision, Pillow": "PyTorch's `DataLoader`, torchvision",
     "DALI, CPU": "NVIDIA DALI, on the CPU",
@@ -21,10 +21,16 @@ PLAIN = str.maketrans({"*": "", "`": "", ",": ",\n"})  # a label of the chart, i
 GREY, BLUE = "#9aa0a6", "#1f77b4"
 
 
+def on_one_core(results: Path, pipeline: str) -> dict[str, Row]:
+    """What was measured of this pipeline, by variant."""
+    main = row.tables(row.latest(row.read(results / "peers.jsonl"))).get("", [])
+    asked = {"pipeline": pipeline, "cores": 1}.items()
+    return {r.variant: r for r in main if asked <= r.settings.items() and r.repetitions}
+
+
 def rows(results: Path) -> list[Row]:
     """In the order of LABELS. Raises UsageError where one was not measured."""
-    main = row.tables(row.latest(row.read(results / "peers.jsonl"))).get("", [])
-    found = {r.variant: r for r in main if SETTINGS.items() <= r.settings.items() and r.repetitions}
+    found = on_one_core(results, PIPELINE)
     if missing := [variant for variant in LABELS if variant not in found]:
         raise UsageError(
             f"headline: peers has no row of {missing[0]} on one core; run `python -m benchmarks "

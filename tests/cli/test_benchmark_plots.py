@@ -61,8 +61,8 @@ def test_the_headline_is_of_six_rows_on_one_core(command, tmp_path):
     pytest.importorskip("matplotlib")
     made = [
         dataclasses.replace(
-            ROW, benchmark="peers", variant=variant, settings=headline.SETTINGS, ratio=ratio,
-            ratio_low=1.96, ratio_high=2.04,
+            ROW, benchmark="peers", variant=variant, ratio=ratio, ratio_low=1.96, ratio_high=2.04,
+            settings={"pipeline": headline.PIPELINE, "cores": 1},
         )
         for variant, ratio in zip(headline.LABELS, (None, *[2.0] * 5), strict=True)
     ]  # fmt: skip

@@ -52,6 +52,13 @@ def test_the_first_number_is_measured() -> None:
     assert [int(ratio) for ratio in ratios if ratio] == [int(each) for each in said.groups()]
 
 
+def test_the_rates_with_randaugment_are_measured() -> None:
+    found = headline.on_one_core(row.RESULTS, "crop, flip, RandAugment")
+    ratios = [found[each].ratio or 0 for each in headline.LABELS if each.startswith("fastload")]
+    said = "With RandAugment: {:.1f}, {:.1f} and {:.1f} times.".format(*ratios)
+    assert said in README.read_text()
+
+
 def test_both_commands_install_the_same_packages() -> None:
     """What builds fastload: a bare Debian has neither a compiler nor Python's headers."""
     lines = re.findall(r"^    S=.* apt-get install -y (.*?) && ", README.read_text(), re.MULTILINE)
