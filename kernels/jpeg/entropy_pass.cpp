@@ -177,7 +177,7 @@ bool Pass::known(int count) {
   return false;
 }
 
-// If MCUs take their share of the bytes that are left.
+// Supposes that MCUs take their share of the bytes that are left.
 Pass::Reach Pass::reach() const {
   const int64_t all = int64_t{frame_.mcu_rows} * frame_.mcu_columns - done_;
   const size_t bytes = filled_ - static_cast<size_t>(bit_ >> 3) +
@@ -196,14 +196,14 @@ Pass::Reach Pass::reach() const {
   return {till(kMargin * static_cast<double>(wanted) / static_cast<double>(looks)), true};
 }
 
-// MCUs whose blocks were kept.
+// MCUs whose blocks were kept; as many at a time as stand behind each other and are one turn.
 Verdict Pass::by_blocks(int row, int column, int count, BlockSink& sink) {
   const ptrdiff_t step = ptrdiff_t{frame_.mcu_blocks} * kBlockStep;
   while (count > 0) {
+    const int most = std::min(count, Lanes::kMaxBlocks / frame_.mcu_blocks);
     int16_t* const blocks = starts_[0].blocks;
     int some = 1;
-    while (some < count && starts_[some].blocks == blocks + some * step) ++some;
-    some = std::min(some, Lanes::kMaxBlocks / frame_.mcu_blocks);
+    while (some < most && starts_[some].blocks == blocks + some * step) ++some;
     if (!add_predictors(frame_, some, blocks, dc_)) return Verdict::kDamaged;
     if (!sink.take(row, column, some, blocks)) return Verdict::kStopped;
     pass_over(some);

@@ -50,8 +50,8 @@ struct Search {
   const uint8_t* coded;
   const uint64_t end;    // bit
   const int most_marks;  // of a lane
-  int16_t* const
-      decoded;  // the lanes' blocks of a turn, kLaneValues apart; null: they are not kept
+  // The lanes' blocks of a turn, kLaneValues apart; null: they are not kept
+  int16_t* const decoded;
   const Layout layout{frame, tables};
   std::array<SearchLane, Ahead::kLanes> lanes{};
   int active = 0;
