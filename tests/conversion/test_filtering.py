@@ -1,7 +1,6 @@
 """fastload filter goes over the index some rows at a time, and writes what would be made of all."""
 
 import tempfile
-import tracemalloc
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ from fastload.sources import open_source, shard_groups, sums
 from tests.conversion import shard_helpers as helpers
 from tests.conversion.conftest import convert, encode, write_tree
 from tests.conversion.index_helpers import rows_where
+from tests.memory import measured
 
 large, folder, unread, by = helpers.large, helpers.folder, helpers.unread, helpers.by
 FILES = ("index.arrow", "index.arrow.xxh3")
@@ -192,15 +192,12 @@ def test_doubles_are_all_but_the_first(monkeypatch, rows):
 def test_one_image_many_times_is_looked_at_in_parts(monkeypatch):
     monkeypatch.setattr(doubles, "MOST", 1 << 10)
     monkeypatch.setattr(doubles, "CHUNK", 1 << 8)
-    found, count = Doubles(20_000), 0
+    found = Doubles(20_000)
     same = np.ones(1000, np.int64)
     for begin in range(0, 20_000, 1000):
         found.add(begin + np.arange(1000), same, same)
-    tracemalloc.start()
-    for rows in found.later():
-        count += len(rows)
-    assert tracemalloc.get_traced_memory()[1] < 24 * 20_000
-    tracemalloc.stop()
+    count, memory = measured(lambda: sum(map(len, found.later())))
+    assert memory.most < 24 * 20_000
     assert count == 19_999
 
 

@@ -4,7 +4,6 @@ and what holds for each of them.
 
 import os
 import pickle
-import tracemalloc
 
 import pytest
 import torch
@@ -13,6 +12,7 @@ import fastload
 from fastload.errors import SourceError
 from fastload.transforms import RandomResizedCrop, ToImage
 from tests.conftest import encoded, textured
+from tests.memory import measured
 
 COUNT, CLASSES = 23, 5
 OPS = [RandomResizedCrop((24, 31)), ToImage()]
@@ -72,14 +72,16 @@ def encoded_of(source):
 
 
 def refused(path, **options):
-    """The text of the error. It is typed, of one line, and cost little memory."""
-    tracemalloc.start()
-    try:
-        with pytest.raises(SourceError) as raised:
-            fastload.open(path, **options)
-        assert tracemalloc.get_traced_memory()[1] < MOST_MEMORY
-    finally:
-        tracemalloc.stop()
+    """The text of the error, as error_of; it costs little memory."""
+    text = error_of(path, **options)  # first, so that modules are not imported in each child
+    assert measured(lambda: error_of(path, **options))[1].most < MOST_MEMORY
+    return text
+
+
+def error_of(path, **options):
+    """Opening raises an error that is typed, of one line, and says what to do."""
+    with pytest.raises(SourceError) as raised:
+        fastload.open(path, **options)
     text = str(raised.value)
     assert "\n" not in text
     assert "; " in text

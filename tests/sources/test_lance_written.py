@@ -8,7 +8,7 @@ import fastload
 from fastload.errors import SourceError
 from fastload.sources import fields, lance_library, open_source
 from tests.sources import lance_files
-from tests.sources.format_helpers import COUNT, encoded_of, image, label, refused
+from tests.sources.format_helpers import COUNT, encoded_of, error_of, image, label
 
 NUMBERS = range(COUNT)
 
@@ -67,7 +67,7 @@ def test_large_values_are_read_a_few_at_a_time(lance, tmp_path, monkeypatch):
 def test_what_is_no_column_of_blobs(lance, tmp_path):
     table = pa.table({"image": [image(0)], "label": [1]})
     lance.write_dataset(table, str(tmp_path / "x.lance"))
-    assert refused(tmp_path / "x.lance") == (
+    assert error_of(tmp_path / "x.lance") == (
         f"{tmp_path}/x.lance: column 'image' is no column of blobs, and of others Lance does not "
         'tell where their values lie; write it again with the field metadata {"lance-encoding:blob"'
         ': "true"}, or write Parquet (docs/migrate/lance.md), and open that'
@@ -85,13 +85,13 @@ def test_blobs_at_a_uri_and_clones(lance, tmp_path):
     lance.write_dataset(
         table, str(path), data_storage_version="2.2", allow_external_blob_outside_bases=True
     )
-    assert refused(path) == (
+    assert error_of(path) == (
         f"{path}: row 1 has its image at a URI, which is not followed; write the data set again "
         'with external_blob_mode="ingest"'
     )
     whole = lance.dataset(str(lance_files.by_lance(tmp_path / "y.lance")))
     whole.shallow_clone(str(tmp_path / "z.lance"), whole.version)
-    assert refused(tmp_path / "z.lance") == (
+    assert error_of(tmp_path / "z.lance") == (
         f"{tmp_path}/z.lance: has files in other folders or stores, as a shallow clone has; make a "
         "deep clone of it"
     )

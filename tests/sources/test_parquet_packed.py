@@ -2,8 +2,8 @@
 is in memory.
 """
 
+import functools
 import os
-import tracemalloc
 from pathlib import Path
 from random import Random
 
@@ -20,6 +20,7 @@ from fastload.errors import SampleError, SourceError
 from fastload.sources import Concat, kept_rows, open_source, read, row_blocks, row_file, span_index
 from fastload.sources.parquet_spans import check, index_of, part_of, places
 from fastload.sources.span_index import Stamp
+from tests.memory import measured
 from tests.sources.format_helpers import COUNT, OPS, encoded_of, refused
 from tests.sources.parquet_files import packed, plain, random_values, write
 
@@ -234,6 +235,14 @@ def test_a_file_of_too_many_rows(tmp_path, monkeypatch):
     assert refused(path) == f"{path}: has {COUNT} rows (want at most 2); write several files"
 
 
+def look(index, count):
+    spans = kept_rows.recall(span_index.Spans, index)
+    check(spans)
+    files = files_of(spans, ["/a"])
+    offset, _ = places(spans, np.arange(0, count, count // 64))
+    assert files.place(0, int(offset[-1]), 5)[1] == 9
+
+
 def test_memory_does_not_grow_with_the_images(monkeypatch, tmp_path):
     """Of 40 times as many, opening and a batch take what few take."""
     monkeypatch.setattr(row_file, "FEW", 0)
@@ -245,12 +254,5 @@ def test_memory_does_not_grow_with_the_images(monkeypatch, tmp_path):
         known = kept(index, ("/a", part(rows, 60 + 10 * count + 9)))
         assert known.kept
         del known, rows, start
-        tracemalloc.start()
-        spans = kept_rows.recall(span_index.Spans, index)
-        check(spans)
-        files = files_of(spans, ["/a"])
-        offset, _ = places(spans, np.arange(0, count, count // 64))
-        assert files.place(0, int(offset[-1]), 5)[1] == 9
-        taken.append(tracemalloc.get_traced_memory()[1])
-        tracemalloc.stop()
+        taken.append(measured(functools.partial(look, index, count))[1].most)
     assert taken[1] < 1.2 * taken[0] + (64 << 10)

@@ -5,7 +5,6 @@ that is open takes little memory.
 import itertools
 import json
 import os
-import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ from fastload import _native
 from fastload.errors import SourceError
 from fastload.sources import open_source, row_blocks, row_file, span_index
 from fastload.system import limits
+from tests.memory import measured
 from tests.sources.tar_helpers import contents, tars_of
 
 
@@ -203,18 +203,16 @@ def test_an_open_index_of_many_rows_takes_memory_by_its_files(keeping, monkeypat
             number, f"{number}.tar", span_index.Part(offset, offset + 1, label, stamp=stamp)
         )
     keeping.keep()
-    tracemalloc.start()
-    try:
+    wanted = np.random.default_rng(0).integers(0, files * count, 256)
+
+    def look():
         spans = span_index.recall(keeping.index)
-        wanted = np.random.default_rng(0).integers(0, len(spans), 256)
-        taken = spans.at(wanted)
-        (offset,) = spans.take(wanted, span_index.OFFSET)
-        now, most = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
+        return spans, spans.at(wanted), *spans.take(wanted, span_index.OFFSET)
+
+    (spans, taken, offset), memory = measured(look)
     assert len(spans) == files * count
     assert (taken.part == wanted // count).all()
     assert (taken.values[0] == offset).all()
     assert (offset == wanted % count * 1000).all()
-    assert now < 100_000
-    assert most < 3_000_000  # the blocks of one batch
+    assert memory.left < 100_000
+    assert memory.most < 3_000_000  # the blocks of one batch
