@@ -26,6 +26,7 @@ class Peer:
     first: tuple[str, ...] = ()  # installed before them, for their build
     debian: tuple[str, ...] = ()  # Debian 12's names of the libraries that they need
     variables: Mapping[str, str] = field(default_factory=dict)  # of the build
+    only: str = ""  # the one table that has a row of it, if it is in one
 
 
 JPEG_BUILD = ("libjpeg62-turbo-dev", "zlib1g-dev")
@@ -62,6 +63,8 @@ PEERS = (
     Peer("later", "fastload, folder, 2nd epoch on", "fastloads",
     "the drop-in, with the seek index that its first epoch collects",
          augments=True),
+    Peer("collecting", "fastload, folder, with collection", "fastloads",
+    "the drop-in, which collects the seek index meanwhile", only="first"),
     Peer("shards", "fastload, shards", "fastloads", "what `fastload convert` made of the folder",
     reads="shards", augments=True),
     Peer("layers", "fastload, shards with coefficient layers", "fastloads",
@@ -72,6 +75,7 @@ REFERENCE = "torch"
 OURS = {
     "fastload": "folder is times as fast",
     "later": "folder, 2nd epoch on",
+    "collecting": "with collection",
     "shards": "shards",
     "layers": "with layers",
 }  # figures of the others' rows

@@ -19,12 +19,16 @@ from benchmarks.report import facts, row, table
 from fastload.cli.output import progress
 from fastload.errors import UsageError
 
-TABLES = ("main", "cold", "png", "png_full", "webp", "large", "growth")
+TABLES = ("main", "cold", "first", "png", "png_full", "webp", "large", "growth")
 NO_JPEGS = ("png", "png_full", "webp")  # tables of other images
+NEW = ("first", "growth")  # tables of folders that nobody has seen, nor converted
 PLAIN, RANDAUGMENT = "crop, flip", "crop, flip, RandAugment"
 PROMISED = 2  # times as many turns of the case that README's ratios are of
 ENTRIES = (1000, 10_000, 100_000, 1_280_000)
 MADE = 1000  # images, where no data are given
+COPIES = (
+    3  # of the images, in first epochs: a loader's start should not be most of what is measured
+)
 
 
 def add(verb: argparse.ArgumentParser) -> None:
@@ -121,8 +125,12 @@ def check(given: argparse.Namespace) -> None:
 
 
 def suits(peer: Peer, table: str) -> bool:
-    """Whether a table has a row of the peer: layers are of JPEGs."""
-    return peer.reads != "layers" or table not in NO_JPEGS
+    """Whether a table has a row of the peer: layers are of JPEGs, and a folder that is new has no
+    second epoch.
+    """
+    if table in NEW and (peer.reads != "folder" or peer.name == "later"):
+        return False
+    return peer.only in ("", table) and (peer.reads != "layers" or table not in NO_JPEGS)
 
 
 def _writable(parent: Path) -> Path:
@@ -176,6 +184,10 @@ class Job:
                         yield self.rows(main, pipeline=pipeline, cores=cores)
             if "cold" in asked:
                 yield self.rows(main, table="cold", cold=True)
+        if "first" in asked:
+            copies = data.copies(folder, self.scratch / "copies", COPIES)
+            prepared = self.prepared(copies, "first", f"{name}, {COPIES} of each")
+            yield self.rows(prepared, table="first", new=True)
         yield from self.others(folder, name)
         if "large" in asked:
             large = data.large_photos(folder, self.scratch / "large images")
@@ -250,7 +262,7 @@ class Job:
     def growth(self, folder: str, entries: int) -> list[row.Row]:
         """Only peers that read folders: the others would need a file of all the bytes."""
         many = data.many(folder, self.scratch / f"{entries} entries", entries)
-        peers = [peer for peer in self.peers if peer.reads == "folder" and peer.name != "later"]
+        peers = [peer for peer in self.peers if suits(peer, "growth")]
         case = Case("growth", PLAIN, 1, {peer.name: many for peer in peers}, entries, {}, once=True)
         with progress(f"growth, {entries} entries", len(peers), "peers") as advance:
             results = measure(

@@ -14,10 +14,10 @@ def make(spec: dict[str, Any]) -> Callable[[], Iterator[Any]]:
     torch.manual_seed(0)
     opened = fastload.open if spec["peer"] in ("shards", "layers") else ImageFolder
     # native: it must not fall back to PyTorch unnoticed. "later": the first epoch, which is
-    # dropped, collects the index.
+    # dropped, collects the index; "collecting": each epoch does.
     loader = fastload.DataLoader(
         opened(spec["data"], torches.pil(spec)), spec["batch_size"], shuffle=True,
         num_workers=spec["workers"], backend="native",
-        seek_index="auto" if spec["peer"] == "later" else "use",
+        seek_index="auto" if spec["peer"] in ("later", "collecting") else "use",
     )  # fmt: skip
     return lambda: (images for images, _ in loader)

@@ -11,6 +11,7 @@ from benchmarks.report.row import Row, figure, measured
 from fastload.measure import Sample, ratio
 
 OTHER_DATA = (
+    "first",
     "png",
     "png_full",
     "webp",

@@ -26,7 +26,7 @@ TURN = 1.5
 class Case:
     """One comparison. Sizes in px; `data` and `images` are the folder that it is made from."""
 
-    table: str  # "" is the main one; cold, png, png_full, webp, large, growth
+    table: str  # "" is the main one; cold, first, png, png_full, webp, large, growth
     pipeline: str  # "crop, flip", or that and "RandAugment"
     cores: int
     data: dict[str, str]  # by peer
@@ -35,6 +35,7 @@ class Case:
     batch_size: int = 64
     size: int = 224
     cold: bool = False
+    new: bool = False  # each epoch is a new loader's, and nothing is kept from the last one's
     once: bool = False  # no more than the first batch
 
     @property
@@ -125,7 +126,7 @@ def spec(case: Case, peer: Peer, cores: Sequence[int]) -> dict[str, Any]:
         "peer": peer.name, "module": peer.module, "data": case.data[peer.name],
         "images": case.images, "cores": list(cores),
         "workers": len(cores), "batch_size": case.batch_size, "size": case.size,
-        "augment": case.augment, "cold": case.cold,
+        "augment": case.augment, "cold": case.cold, "new": case.new,
         "once": case.once, "packages": [name.partition("==")[0] for name in peer.packages],
     }  # fmt: skip
 
