@@ -20,6 +20,7 @@ from fastload.files.below import PRIVATE, DirEntry, Folder, opened, temporary
 from fastload.files.names import Inner
 from fastload.files.opening import no_wait
 from fastload.sources import arrow, seek, sums
+from fastload.sources.arrow_arrays import binaries, integers
 from fastload.sources.seek import Stored
 from fastload.sources.seek_data import DATA, DATA_FILE, Log, Rows, write_data
 from fastload.spec import Json, Longs
@@ -261,8 +262,10 @@ def encode(rows: Rows, total: int, checksum: int, logs: dict[str, int]) -> memor
     }
     said |= {"logs": logs} if logs else {}
     offset = np.where(rows.size > 0, rows.offset, 0)
-    arrays = {"path": pa.array(rows.names, pa.binary()), "file_size": pa.array(rows.file_size)}
-    arrays |= {"offset": pa.array(offset), "size": pa.array(rows.size)}
+    arrays = {"path": binaries(pa, rows.names)} | {
+        name: integers(pa, values)
+        for name, values in (("file_size", rows.file_size), ("offset", offset), ("size", rows.size))
+    }
     return arrow.encode(
         pa, seek.schema(pa).with_metadata({seek.METADATA: json.dumps(said)}), arrays
     )

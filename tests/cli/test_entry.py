@@ -77,6 +77,23 @@ def test_a_source_does_not_import_torch(fresh_command):
     assert done.stdout.split() == ["False"]
 
 
+COLLECTED = """
+import sys, fastload
+data = fastload.open(sys.argv[1], [fastload.transforms.RandomResizedCrop((20, 24))])
+loader = fastload.DataLoader(data, 4, num_workers=1)
+for _ in range(3):
+    list(loader)
+print(loader.decodes()["indexed"] > 0, "pyarrow" in sys.modules, "pandas" in sys.modules)
+"""
+
+
+def test_collecting_seek_indexes_does_not_import_pandas(fresh_command, folder):
+    """pyarrow does, wherever it makes an array of a list; the second epoch would wait for it."""
+    pytest.importorskip("pandas")
+    done = fresh_command("-c", COLLECTED, folder)
+    assert done.stdout.split() == ["True", "True", "False"], done.stderr
+
+
 # As in a terminal: what a shell runs in the background ignores Ctrl-C
 HEARD = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
 IMPORTED = """
