@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <utility>
 
 #include "jpeg/bits.h"
@@ -156,20 +155,30 @@ void look(Search& search) {
 }
 
 // Appends where the MCUs of a lane begin, from behind its mark `first` on, which stands for `at`.
-// False: DC might not fit 16 bits.
-bool append(const SearchLane& lane, int first, const McuStart& at, int mcu_values,
+// False: DC might not fit 16 bits, in one of the MCUs or between two blocks of one.
+bool append(const SearchLane& lane, int first, const McuStart& at, const Frame& frame,
             std::vector<McuStart>& out) {
-  for (const int16_t dc : at.dc)
-    if (std::abs(dc) + 2 * int64_t{lane.reach} > kMostDc) return false;
-  const Ahead::Mark& origin = lane.marks[first];
-  for (int n = first + 1; n < lane.count; ++n) {
-    McuStart& start = out.emplace_back();
-    start.bit = lane.marks[n].bit;
-    for (int c = 0; c < kMaxComponents; ++c)
-      start.dc[c] = static_cast<int16_t>(at.dc[c] + lane.marks[n].dc[c] - origin.dc[c]);
-    if (lane.kept != nullptr) start.blocks = lane.kept + ptrdiff_t{n - 1} * mcu_values;
+  const ptrdiff_t mcu_values = ptrdiff_t{frame.mcu_blocks} * kBlockStep;
+  std::array<int32_t, kMaxComponents> base;
+  for (int c = 0; c < kMaxComponents; ++c) base[c] = at.dc[c] - lane.marks[first].dc[c];
+  const size_t before = out.size();
+  out.resize(before + static_cast<size_t>(lane.count - first - 1));
+  McuStart* start = out.data() + before;
+  int32_t least = 0, most = 0;
+  for (int n = first + 1; n < lane.count; ++n, ++start) {
+    start->bit = lane.marks[n].bit;
+    for (int c = 0; c < kMaxComponents; ++c) {
+      const int32_t dc = base[c] + lane.marks[n].dc[c];
+      least = std::min(least, dc);
+      most = std::max(most, dc);
+      start->dc[c] = static_cast<int16_t>(dc);
+    }
+    if (lane.kept != nullptr) start->blocks = lane.kept + (n - 1) * mcu_values;
   }
-  return true;
+  const int farthest = std::ranges::max(lane.farthest);
+  if (std::max(-least, most) + int64_t{frame.mcu_blocks} * farthest <= kMostDc) return true;
+  out.resize(before);
+  return false;
 }
 
 int16_t* values(const Memory& memory) { return reinterpret_cast<int16_t*>(memory.get()); }
@@ -213,8 +222,7 @@ std::span<const McuStart> Ahead::find(const Frame& frame, const Tables& tables,
   McuStart at = from;
   for (int n = 0, first = 0;; first = search.lanes[n++].met) {
     const tuned::SearchLane& lane = search.lanes[n];
-    if (!tuned::append(lane, first, at, frame.mcu_blocks * kBlockStep, found_) || lane.met < 0)
-      return found_;
+    if (!tuned::append(lane, first, at, frame, found_) || lane.met < 0) return found_;
     if (!found_.empty()) at = found_.back();
   }
 }

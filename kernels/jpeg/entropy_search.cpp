@@ -2,7 +2,6 @@
 #include "jpeg/entropy_search.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 namespace fl::jpeg::tuned {
 namespace {
@@ -10,31 +9,37 @@ namespace {
 // A lane's DC, in registers from MCU to MCU.
 class Sums {
  public:
-  Sums(const Frame& frame, const SearchLane& lane) : dc_(lane.dc), reach_(lane.reach) {
-    for (int c = 0; c < frame.components; ++c) blocks_[c] = frame.component[c].blocks();
-  }
-  // steps: of the MCU's blocks.
-  void add(const int16_t* steps) {
-    for (int c = 0; c < kMaxComponents; ++c) {
-      for (int b = blocks_[c]; b > 0; --b) {
-        dc_[c] += *steps++;
-        reach_ = std::max(reach_, std::abs(dc_[c]));
-      }
+  explicit Sums(const SearchLane& lane) : dc_(lane.dc) {}
+
+  // steps: of the MCU's blocks. kFirst: blocks of the first component where the others have one
+  // each, so that nothing branches; 0: the frame says.
+  template <int kFirst>
+  void add(const Frame& frame, const int16_t* steps) {
+    if constexpr (kFirst > 0) {
+      for (int b = 0; b < kFirst; ++b) dc_[0] += steps[b];
+      for (int c = 1; c < kMaxComponents; ++c) dc_[c] += steps[kFirst + c - 1];
+    } else {
+      for (int c = 0; c < frame.components; ++c)
+        for (int b = frame.component[c].blocks(); b > 0; --b) dc_[c] += *steps++;
     }
   }
   void put(Ahead::Mark& mark) const {
     for (int c = 0; c < kMaxComponents; ++c) mark.dc[c] = dc_[c];
   }
-  void put(SearchLane& lane) const {
-    lane.dc = dc_;
-    lane.reach = reach_;
-  }
+  void put(SearchLane& lane) const { lane.dc = dc_; }
 
  private:
-  std::array<int, kMaxComponents> blocks_{};
   std::array<int32_t, kMaxComponents> dc_;
-  int32_t reach_;
 };
+
+// Also by what earlier turns have left there, and by what is behind damage: they make it no less.
+void note_farthest(SearchLane& lane) {
+  for (int n = 0; n < Lanes::kMaxBlocks; ++n) {
+    const int16_t step = lane.dc_steps[n];
+    const auto size = std::max(step, static_cast<int16_t>(-step));
+    lane.farthest[n] = std::max(lane.farthest[n], size);
+  }
+}
 
 const SearchLane* next_of(const Search& search, const SearchLane& lane) {
   return &lane == &search.lanes.back() || (&lane)[1].count == 0 ? nullptr : &lane + 1;
@@ -58,29 +63,70 @@ bool meets(Search& search, SearchLane& lane) {
   return true;
 }
 
+// What a turn has found: `ends` has where the MCU before it ends, then where its blocks do.
+struct Found {
+  int mcus, blocks;  // blocks: of an MCU
+  const uint32_t* ends;
+  const int16_t* steps;
+};
+
+void mark(SearchLane& lane, const Sums& sums, uint32_t bit) {
+  Ahead::Mark& mark = lane.marks[lane.count++];
+  mark.bit = bit;
+  sums.put(mark);
+}
+
+// Where nothing is met, and nothing ends.
+template <int kFirst>
+void take_plain(const Frame& frame, SearchLane& lane, const Found& found) {
+  Sums sums(lane);
+  for (int mcu = 0; mcu < found.mcus; ++mcu) {
+    sums.add<kFirst>(frame, found.steps + mcu * found.blocks);
+    mark(lane, sums, found.ends[(mcu + 1) * found.blocks]);
+  }
+  sums.put(lane);
+}
+
+// True: the lane has nothing more to do.
+bool take_to_the_end(Search& search, SearchLane& lane, const Found& found) {
+  Sums sums(lane);
+  bool done = false;
+  for (int mcu = 0; mcu < found.mcus && !done; ++mcu) {
+    const uint32_t bit = found.ends[(mcu + 1) * found.blocks];
+    done = bit > search.end || lane.count == search.most_marks;
+    if (done) break;
+    sums.add<0>(search.frame, found.steps + mcu * found.blocks);
+    mark(lane, sums, bit);
+    done = meets(search, lane);
+  }
+  sums.put(lane);
+  return done;
+}
+
 // The turn's MCUs, as far as they are whole. True: the lane has nothing more to do.
 bool take_mcus(Search& search, SearchLane& lane) {
   const int blocks = search.frame.mcu_blocks, all = lane.mcus * blocks,
             before = search.layout.last_block - all;
   const int whole = lane.damaged ? (lane.damaged_block - before - 1) / blocks : lane.mcus;
-  const uint32_t* ends = &lane.ends[kFirstEnd + before];
-  const int16_t* steps = &lane.dc_steps[before];
-  // Most turns meet nothing, and end nowhere.
-  const bool plain =
-      ends[whole * blocks] < nothing_till(search, lane) && lane.count + whole <= search.most_marks;
-  Sums sums(search.frame, lane);
-  bool done = false;
-  for (int mcu = 0; mcu < whole && !done; ++mcu, ends += blocks, steps += blocks) {
-    done = !plain && (ends[blocks] > search.end || lane.count == search.most_marks);
-    if (done) break;
-    sums.add(steps);
-    Ahead::Mark& mark = lane.marks[lane.count++];
-    mark.bit = ends[blocks];
-    sums.put(mark);
-    done = !plain && meets(search, lane);
+  note_farthest(lane);
+  const Found found{whole, blocks, &lane.ends[kFirstEnd + before], &lane.dc_steps[before]};
+  if (found.ends[whole * blocks] >= nothing_till(search, lane) ||
+      lane.count + whole > search.most_marks)
+    return take_to_the_end(search, lane, found);
+  switch (search.first_blocks) {
+    case 4:
+      take_plain<4>(search.frame, lane, found);
+      break;
+    case 2:
+      take_plain<2>(search.frame, lane, found);
+      break;
+    case 1:
+      take_plain<1>(search.frame, lane, found);
+      break;
+    default:
+      take_plain<0>(search.frame, lane, found);
   }
-  sums.put(lane);
-  return done;
+  return false;
 }
 
 // Of a photograph eight are usual.

@@ -19,7 +19,6 @@ struct SearchLane {
   int count = 0;                 // of these
   int16_t* kept = nullptr;       // blocks behind each of these, if they are kept
   std::array<int32_t, kMaxComponents> dc{};  // since its beginning
-  int32_t reach = 0;                         // the most that one of these has been, absolute
 
   int mcus = 0;          // of this turn
   bool damaged = false;  // in this turn, in …
@@ -32,17 +31,27 @@ struct SearchLane {
   int tries = 0;         // places where it has begun and could not read on
 
   std::array<uint32_t, kFirstEnd + Lanes::kSlots> ends{};  // bit where a block ends, by its number
-  std::array<int16_t, Lanes::kMaxBlocks> dc_steps;         // of the turn's blocks, block 1 first
+  std::array<int16_t, Lanes::kMaxBlocks> dc_steps{};       // of the turn's blocks, block 1 first
+  std::array<int16_t, Lanes::kMaxBlocks> farthest{};       // the most that each was, absolute
 
   // Nothing but where it begins.
   void start(uint64_t bit) {
     marks[0] = {static_cast<uint32_t>(bit), {}};
     count = 1;
     dc = {};
-    reach = passed = 0;
+    passed = 0;
+    farthest = {};
     damaged = false;
   }
 };
+
+// Of the first component, where there are three and the others have one block each; else 0.
+inline int blocks_of_first(const Frame& frame) {
+  return frame.components == kMaxComponents && frame.component[1].blocks() == 1 &&
+                 frame.component[2].blocks() == 1
+             ? frame.component[0].blocks()
+             : 0;
+}
 
 struct Search {
   const Frame& frame;
@@ -53,6 +62,7 @@ struct Search {
   // The lanes' blocks of a turn, kLaneValues apart; null: they are not kept
   int16_t* const decoded;
   const Layout layout{frame, tables};
+  const int first_blocks = blocks_of_first(frame);
   std::array<SearchLane, Ahead::kLanes> lanes{};
   int active = 0;
 };

@@ -7,6 +7,7 @@ import pytest
 
 from fastload import _native as native
 
+from .coefficient_writer import write_jpeg
 from .helpers import encoded, jpeg, noise, scene
 from .hostile_jpegs import built_index, scan_of
 from .test_jpeg_engine import some_boxes
@@ -104,3 +105,31 @@ def test_files_that_are_cut_off_near_the_end_of_a_window():
         said = built_index(data[:end], 0)
         assert isinstance(said, str)
         assert said.startswith("jpeg_index: damaged near byte ")
+
+
+@pytest.mark.parametrize("factor", [(2, 2), (2, 1), (1, 1)])
+@pytest.mark.parametrize("most", [32767, 32768])
+def test_dc_that_leaves_16_bits_within_an_mcu(factor, most):
+    """It rises and falls again; what lies between two MCUs has 16 bits."""
+    across, down = factor
+    rows, columns = 6, 70  # MCUs
+    dc = np.zeros(rows * columns * across * down, np.int64)
+    peak = (3 * columns + 40) * across * down + across  # of the second row, if there is one
+    rise = np.minimum(32000, 2000 * np.arange(40))
+    dc[peak - len(rise) + 1 : peak + 1], dc[peak : peak + len(rise)] = rise, rise[::-1]
+    dc[peak] = most
+    blocks = [np.zeros((rows * v, columns * h, 64), np.int64) for h, v in (factor, (1, 1), (1, 1))]
+    placed = dc.reshape(rows, columns, down, across).transpose(0, 2, 1, 3)
+    blocks[0][..., 0] = placed.reshape(rows * down, columns * across)
+    blocks[0][..., 1:9] = np.random.default_rng(0).integers(-90, 90, (*blocks[0].shape[:2], 8))
+    size = rows * down * 8, columns * across * 8
+    data = write_jpeg(*size, [factor, (1, 1), (1, 1)], blocks, [[1] * 64] * 3)
+    assert len(data) > SEVERAL
+    said = built_index(data, 8)
+    assert isinstance(said, bytes if most == 32767 else str)
+    for box in ((0, 0, *size), (9, 30, size[0] - 9, 300)):
+        one, other = (native.jpeg_region(data, box, None, t) for t in ("scalar", "best"))
+        assert one[1] == other[1]
+        assert (one[0] is None) == (other[0] is None)
+        if one[0] is not None:
+            np.testing.assert_array_equal(other[0], one[0])
