@@ -5,6 +5,7 @@
 #include "jpeg/seek_notes.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -22,25 +23,35 @@ struct Ranges {
 
   Ranges(const std::vector<Checkpoint>& starts, const std::vector<Checkpoint>& entries) {
     widths.bit = static_cast<int>(std::bit_width(starts.back().bit));
-    const auto by_bit = [](const Checkpoint& a, const Checkpoint& b) { return a.bit < b.bit; };
-    const auto [low, high] = std::minmax_element(entries.begin(), entries.end(), by_bit);
-    if (low != entries.end()) {
-      least_length = low->bit;
-      widths.length = static_cast<int>(std::bit_width(high->bit - low->bit));
+    uint64_t most_length = 0;
+    if (!entries.empty()) least_length = entries.front().bit;
+    for (const Checkpoint& one : entries) {
+      least_length = std::min(least_length, one.bit);
+      most_length = std::max(most_length, one.bit);
     }
+    widths.length = static_cast<int>(std::bit_width(most_length - least_length));
+    Magnitudes dc;
     for (const auto* some : {&starts, &entries})
-      for (const Checkpoint& one : *some) widen(one.dc);
+      for (const Checkpoint& one : *some) dc.add(one.dc);
+    for (int c = 0; c < kMaxComponents; ++c) widths.dc[c] = dc.width(c);
   }
 
  private:
-  // One bit for the sign.
-  void widen(const Predictors& dc) {
-    for (int c = 0; c < kMaxComponents; ++c)
-      if (dc[c] != 0)
-        widths.dc[c] =
-            std::max(widths.dc[c], 1 + static_cast<int>(std::bit_width(
-                                           static_cast<unsigned>(dc[c] < 0 ? ~dc[c] : dc[c]))));
-  }
+  // Bits that any of the numbers has, and those of its size: of a negative one, of its complement.
+  struct Magnitudes {
+    std::array<int, kMaxComponents> any{}, size{};
+
+    void add(const Predictors& dc) {
+      for (int c = 0; c < kMaxComponents; ++c) {
+        any[c] |= dc[c];
+        size[c] |= dc[c] ^ dc[c] >> 15;
+      }
+    }
+    // One bit for the sign; 0: all are 0.
+    int width(int c) const {
+      return any[c] == 0 ? 0 : 1 + static_cast<int>(std::bit_width(unsigned(size[c])));
+    }
+  };
 };
 
 class Writer {
@@ -55,7 +66,7 @@ class Writer {
     at_ = out_.size();
     out_.resize(at_ + most / 8 + 2 * sizeof held_);
   }
-  // width: at most kMaxBitWidth; whole bytes leave at once.
+  // width: at most 57, with what is held; whole bytes leave at once.
   void bits(uint64_t value, int width) {
     static_assert(std::endian::native == std::endian::little);
     held_ |= value << count_;
@@ -71,9 +82,14 @@ class Writer {
     held_ = 0;
   }
   void dc(const Predictors& values, const Ranges& ranges, int components) {
-    for (int c = 0; c < components; ++c)
-      bits(static_cast<uint16_t>(values[c]) & ((1u << ranges.widths.dc[c]) - 1),
-           ranges.widths.dc[c]);
+    uint64_t together = 0;
+    int width = 0;
+    for (int c = 0; c < components; ++c) {
+      const int own = ranges.widths.dc[c];
+      together |= uint64_t{static_cast<uint16_t>(values[c]) & ((1u << own) - 1)} << width;
+      width += own;
+    }
+    bits(together, width);
   }
 
  private:
