@@ -75,7 +75,7 @@ def draw(found: Sequence[Row], where: Path) -> list[Path]:
     axis.set_yticks(range(len(found)), names, fontsize=9)
     axis.set_title("Images per second on one CPU core", fontsize=10)
     axis.invert_yaxis()  # the first row on top
-    axis.margins(x=0.3)  # for the label of the longest bar
+    axis.margins(x=0.35)  # for the label of the longest bar
     axis.set_xlim(left=0)
     axis.xaxis.set_major_formatter("{x:,g}")
     axis.tick_params(axis="x", labelsize=8)

@@ -111,9 +111,11 @@ def _write(where: str, text: str) -> None:
 def to_stdout() -> Iterator[None]:
     """Around what writes there. Raises UsageError where it takes no more, as of a full disk."""
     try:
-        yield
-        if sys.stdout is not None:  # closed from the begin
-            sys.stdout.flush()
+        try:
+            yield
+        finally:  # typer.Exit, too
+            if sys.stdout is not None:  # closed from the begin
+                sys.stdout.flush()
     except BrokenPipeError:
         raise
     except OSError as error:

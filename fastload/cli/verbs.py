@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from fastload.cli.output import to_stdout
 from fastload.errors import meant
 
 if TYPE_CHECKING:
@@ -46,6 +47,10 @@ def _write(params: "Iterable[Any]", context: typer.Context, formatter: Any) -> N
 class Verb(TyperCommand):
     """One verb."""
 
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        with to_stdout():  # --help
+            return super().make_context(*args, **kwargs)
+
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         return plain_usage(super().collect_usage_pieces(ctx))
 
@@ -55,6 +60,10 @@ class Verb(TyperCommand):
 
 class Verbs(TyperGroup):
     """Verbs below one name."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        with to_stdout():  # --help and --version
+            return super().make_context(*args, **kwargs)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         return plain_usage(super().collect_usage_pieces(ctx))

@@ -13,7 +13,7 @@ from fastload.spec import Json
 
 # From lowest to highest median of docs/peers.md, one and two cores, crops and flips and with
 # RandAugment, by PyTorch's loader with Pillow; a test holds them against the rows.
-SIMD, TENSORS, DROPIN = (1.2, 1.3), (1.0, 1.4), (6.1, 6.6)
+SIMD, TENSORS, DROPIN = (1.2, 1.2), (1.0, 1.4), (6.1, 6.6)
 DECODE = "decode"  # the stage of a worker that Pillow decodes in
 WITHOUT = "without "  # names of remedies that leave ops out
 ON_GPU = 'DataLoader(..., device="cuda")'

@@ -56,11 +56,13 @@ def test_json_that_cannot_be_written_leaves_what_was_there(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["link.json", "out.json"]
 
 
-@pytest.mark.parametrize("more", [[], ["--json", "-"]])
-def test_a_full_disk_behind_stdout_is_one_line(more):
+@pytest.mark.parametrize(
+    "line", ["recipes list", "recipes list --json -", "--help", "--version", "profile --help"]
+)
+def test_a_full_disk_behind_stdout_is_one_line(line):
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "fastload", "recipes", "list", *more],
+            [sys.executable, "-m", "fastload", *line.split()],
             stdout=full, stderr=subprocess.PIPE, text=True, check=False,
         )  # fmt: skip
     said = "fastload: stdout: cannot be written (No space left on device); make room for it\n"

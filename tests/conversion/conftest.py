@@ -3,11 +3,9 @@
 import io
 import itertools
 import os
-import pickle
 import shutil
 import signal
 import tempfile
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -20,6 +18,7 @@ from fastload.conversion import beton_writer, job
 from fastload.conversion.readers import ANYTHING, Choice, open_reader, records
 from fastload.files.below import DirEntry, opened
 from fastload.files.names import Inner
+from tests.children import in_child
 
 
 def encode(
@@ -80,42 +79,6 @@ def samples(source: Path | str, choice: Choice = ANYTHING) -> list[tuple[str, by
     return sorted(
         (record.key, record.data, reader.classes[record.label]) for record in records(reader)
     )
-
-
-def in_child(
-    work: Callable[[], object], uid: int | None = None, kill_after: float | None = None
-) -> object:
-    """Run `work` in a fork: its result, its exception, or -signal.
-
-    uid: as another user; kill_after: SIGKILL then, s.
-    """
-    reader, writer = os.pipe()
-    with warnings.catch_warnings():
-        # Python 3.12 warns of forks where a library has threads
-        warnings.simplefilter("ignore", DeprecationWarning)
-        child = os.fork()
-    if child == 0:
-        try:
-            if uid is not None:
-                os.setgroups([])
-                os.setuid(uid)
-            try:
-                result = work()
-            except Exception as error:
-                result = error
-            os.write(writer, pickle.dumps(result))
-        finally:
-            os._exit(0)
-    os.close(writer)
-    if kill_after is not None:
-        import time
-
-        time.sleep(kill_after)
-        os.kill(child, signal.SIGKILL)
-    with open(reader, "rb") as pipe:
-        said = pipe.read()
-    _, status = os.waitpid(child, 0)
-    return -os.WTERMSIG(status) if os.WIFSIGNALED(status) else pickle.loads(said)
 
 
 def kill_at(patch: pytest.MonkeyPatch, k: int) -> None:

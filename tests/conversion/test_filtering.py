@@ -11,10 +11,10 @@ from fastload.conversion.index_file import IndexFile
 from fastload.errors import ConversionError, SourceError, UsageError
 from fastload.files.below import opened
 from fastload.sources import open_source, shard_groups, sums
+from tests.children import measured
 from tests.conversion import shard_helpers as helpers
 from tests.conversion.conftest import convert, encode, write_tree
 from tests.conversion.index_helpers import rows_where
-from tests.memory import measured
 
 large, folder, unread, by = helpers.large, helpers.folder, helpers.unread, helpers.by
 FILES = ("index.arrow", "index.arrow.xxh3")

@@ -20,11 +20,11 @@ SHARDS = (
     "written; they have a seek index, and are read in long pieces"
 )
 NATIVE = (
-    "Pillow-SIMD, or decode_image and v2 on tensors: docs/peers.md has 1.2 to 1.3 and 1.0 to 1.4 "
+    "Pillow-SIMD, or decode_image and v2 on tensors: docs/peers.md has 1.2 and 1.0 to 1.4 "
     "times Pillow's rate, and 6.1 to 6.6 for fastload's loader, which needs neither"
 )
 OTHER = (
-    "Pillow-SIMD, or decode_image and v2 on tensors: docs/peers.md has 1.2 to 1.3 and 1.0 to 1.4 "
+    "Pillow-SIMD, or decode_image and v2 on tensors: docs/peers.md has 1.2 and 1.0 to 1.4 "
     "times Pillow's rate; fastload's loader decodes the JPEGs of both"
 )
 BATCHES = (

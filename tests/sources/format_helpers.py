@@ -11,8 +11,8 @@ import torch
 import fastload
 from fastload.errors import SourceError
 from fastload.transforms import RandomResizedCrop, ToImage
+from tests.children import measured
 from tests.conftest import encoded, textured
-from tests.memory import measured
 
 COUNT, CLASSES = 23, 5
 OPS = [RandomResizedCrop((24, 31)), ToImage()]

@@ -20,7 +20,7 @@ from fastload.errors import SampleError, SourceError
 from fastload.sources import Concat, kept_rows, open_source, read, row_blocks, row_file, span_index
 from fastload.sources.parquet_spans import check, index_of, part_of, places
 from fastload.sources.span_index import Stamp
-from tests.memory import measured
+from tests.children import measured
 from tests.sources.format_helpers import COUNT, OPS, encoded_of, refused
 from tests.sources.parquet_files import packed, plain, random_values, write
 

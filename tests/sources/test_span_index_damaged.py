@@ -14,7 +14,7 @@ from fastload import _native
 from fastload.errors import SourceError
 from fastload.sources import open_source, row_blocks, row_file, span_index
 from fastload.system import limits
-from tests.memory import measured
+from tests.children import measured
 from tests.sources.tar_helpers import contents, tars_of
 
 
