@@ -217,8 +217,8 @@ def out_of_memory_in_a_decode(folder: Path) -> str:
     told(batches)  # its threads have started
     path = an_image(folder)
     path.write_bytes(
-        encoded(np.tile(textured(64, 80, 1), (90, 90, 1)), progressive=True)
-    )  # 41 megapixels, kept as coefficients
+        encoded(np.tile(textured(64, 80, 1), (120, 120, 1)), progressive=True)
+    )  # 74 megapixels, kept as coefficients
     limit_memory(320 << 20)
     told(batches)
     return "no error"
