@@ -36,7 +36,7 @@ def named(rate: Rate, recipe: Recipe) -> Gpu:
             f"{recipe.training.model}); give its own with --step-rate"
         )
     speed = Range(rate.images_per_s, rate.low, rate.high)
-    return Gpu(speed, FULL, f"{rate.describe()} ({rate.source})")
+    return Gpu(speed, FULL, f"{rate.describe()} ({rate.source}){_longer(recipe)}")
 
 
 def given(images_per_s: float, recipe: Recipe) -> Gpu:
@@ -45,7 +45,7 @@ def given(images_per_s: float, recipe: Recipe) -> Gpu:
     return Gpu(
         exactly(images_per_s),
         full,
-        f"{images_per_s:,.0f} images/s of one GPU at {full} px, as given",
+        f"{images_per_s:,.0f} images/s of one GPU at {full} px, as given{_longer(recipe)}",
     )
 
 
@@ -64,6 +64,11 @@ def per_image(gpu: Gpu, sizes: Sequence[int], gpus: int, recipe: Recipe) -> Band
 def sam(recipe: Recipe) -> float:
     """Gradients per step: SAM takes two of them every few steps."""
     return 1 + 1 / recipe.training.sam.interval if recipe.training.sam else 1.0
+
+
+def _longer(recipe: Recipe) -> str:
+    """What the rate, which is of plain steps, does not hold and the forecast does."""
+    return f"; SAM makes its steps {sam(recipe):g} times as long" if recipe.training.sam else ""
 
 
 def several(gpus: int) -> Range:

@@ -144,6 +144,11 @@ def test_a_step_by_size_and_sam_and_gpus():
     band = steps.per_image(gpu, (224, 112), 1, hot)
     assert steps.sam(hot) == 1.2
     assert steps.sam(recipes.load("mild")) == 1.0
+    said = "3,000 images/s of one GPU at {} px, as given"
+    assert (
+        steps.given(3000, hot).said == said.format(167) + "; SAM makes its steps 1.2 times as long"
+    )
+    assert steps.given(3000, recipes.load("mild")).said == said.format(176)
     np.testing.assert_allclose(band.value, [1.2e-3, 1.2e-3 * (0.115 + 0.885 / 4)])
     np.testing.assert_allclose(band.low[1], 1.2e-3 / 4)
     several = steps.per_image(gpu, (224,), 8, hot)
