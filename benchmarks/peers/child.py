@@ -10,8 +10,8 @@ batch, and versions too.
 import gc
 import json
 import os
-import shutil
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from importlib import import_module, metadata
@@ -60,16 +60,22 @@ class Anew:
 
     def __init__(self, make: Callable[..., Any], spec: dict[str, Any]) -> None:
         self.make, self.spec, self.held = make, spec, None
+        self.cache: tempfile.TemporaryDirectory[str] | None = None
 
     def __call__(self) -> Iterator[Any]:
         self.held = self.make(self.spec)
         return self.held()
 
     def forget(self) -> None:
-        """The last epoch's loader, and what it has kept on disk."""
+        """The last epoch's loader, and what it has kept on disk: the next one's cache is another
+        folder.
+        """
         self.held = None
         gc.collect()
-        shutil.rmtree(os.environ["XDG_CACHE_HOME"], ignore_errors=True)
+        if self.cache is not None:
+            self.cache.cleanup()
+        self.cache = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        os.environ["XDG_CACHE_HOME"] = self.cache.name
 
 
 def check(batch: Any, size: int) -> None:

@@ -26,9 +26,7 @@ PLAIN, RANDAUGMENT = "crop, flip", "crop, flip, RandAugment"
 PROMISED = 2  # times as many turns of the case that README's ratios are of
 ENTRIES = (1000, 10_000, 100_000, 1_280_000)
 MADE = 1000  # images, where no data are given
-COPIES = (
-    3  # of the images, in first epochs: a loader's start should not be most of what is measured
-)
+COPIES = 3  # of each image, in first epochs: so a loader's start is a small part of them
 
 
 def add(verb: argparse.ArgumentParser) -> None:

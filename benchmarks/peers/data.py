@@ -22,6 +22,7 @@ WRITE_LIMIT = 300  # s: FFCV's writer waits for ever for a worker that failed
 SMALL = 96  # longest side of a small PNG, px
 LARGE = (4000, 3000)  # px, 12 megapixels
 QUALITY = 92  # of large JPEGs, 4:2:0
+SOI = b"\xff\xd8"  # how a JPEG begins
 COMMENT = b"\xff\xfe\0\6"  # a JPEG's, of 4 bytes (ITU-T T.81, B.2.4.5)
 
 
@@ -97,13 +98,14 @@ def others(folder: str, out: Path, suffix: str, longest: int | None, most: int) 
 
 def copies(folder: str, out: Path, times: int) -> str:
     """Each image so many times, with another comment each: who knows images by their bytes has seen
-    none of them.
+    none of them. In what is no JPEG it stands behind the image.
     """
-    for path, label in _spread(folder, 1000):
-        jpeg = Path(path).read_bytes()
+    for name, label in _spread(folder, 1000):
+        path, data = Path(name), Path(name).read_bytes()
+        at = len(SOI) if data.startswith(SOI) else len(data)
         for number in range(times):
-            made = jpeg[:2] + COMMENT + number.to_bytes(4, "big") + jpeg[2:]
-            _place(out, label, f"{Path(path).stem}_{number}.jpg").write_bytes(made)
+            made = data[:at] + COMMENT + number.to_bytes(4, "big") + data[at:]
+            _place(out, label, f"{path.stem}_{number}{path.suffix}").write_bytes(made)
     return str(out)
 
 

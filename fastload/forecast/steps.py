@@ -67,7 +67,7 @@ def sam(recipe: Recipe) -> float:
 
 
 def _longer(recipe: Recipe) -> str:
-    """What the rate, which is of plain steps, does not hold and the forecast does."""
+    """That SAM's second gradients are counted, which the rate does not have."""
     return f"; SAM makes its steps {sam(recipe):g} times as long" if recipe.training.sam else ""
 
 

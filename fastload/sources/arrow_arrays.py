@@ -14,7 +14,7 @@ from fastload.spec import Longs
 
 
 def integers(pa: ModuleType, values: Longs) -> Any:
-    """An int64 array [N] without nulls, over a copy of the values if they are not contiguous."""
+    """An int64 array [N] without nulls, over the values' own memory where they are contiguous."""
     whole = np.ascontiguousarray(values, np.int64)
     return pa.Array.from_buffers(pa.int64(), len(whole), [None, pa.py_buffer(whole)])
 
@@ -26,7 +26,7 @@ def binaries(pa: ModuleType, values: Sequence[bytes]) -> Any:
 
 
 def _binary(pa: ModuleType, values: Sequence[bytes]) -> Any:
-    """Raises OverflowError for 2 GiB or more."""
+    """Of less than 2 GiB, as the paths of one batch always are."""
     ends = np.array([0, *accumulate(map(len, values))], np.int32)
     buffers = [None, pa.py_buffer(ends), pa.py_buffer(b"".join(values))]
     return pa.Array.from_buffers(pa.binary(), len(values), buffers)

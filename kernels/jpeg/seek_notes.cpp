@@ -54,6 +54,10 @@ struct Ranges {
   };
 };
 
+constexpr int kMostBits = 64 - 7;
+static_assert(std::max({seek::kMaxBitWidth, seek::kMaxLengthWidth,
+                        kMaxComponents * seek::kMaxDcWidth}) <= kMostBits);
+
 class Writer {
  public:
   explicit Writer(std::vector<uint8_t>& out) : out_(out) {}
@@ -66,7 +70,7 @@ class Writer {
     at_ = out_.size();
     out_.resize(at_ + most / 8 + 2 * sizeof held_);
   }
-  // width: at most 57, with what is held; whole bytes leave at once.
+  // width: at most kMostBits, beside the 7 bits that may be held; whole bytes leave at once.
   void bits(uint64_t value, int width) {
     static_assert(std::endian::native == std::endian::little);
     held_ |= value << count_;

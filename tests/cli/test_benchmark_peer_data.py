@@ -43,17 +43,6 @@ def test_tars_hold_the_files_own_bytes(folder, tmp_path):
         assert found[f"{place:08}.cls"] == str(label).encode()
 
 
-def test_copies_are_the_same_pixels_of_other_bytes(folder, tmp_path):
-    paths = [Path(path) for path, _ in data.fastload.open(folder).samples]
-    samples = data.fastload.open(data.copies(folder, tmp_path / "copies", 3)).samples
-    assert len(samples) == 3 * len(paths) == len({Path(path).read_bytes() for path, _ in samples})
-    by_name = {Path(path).name: np.asarray(Image.open(path)) for path, _ in samples}
-    for path in paths:
-        whole = np.asarray(Image.open(path))
-        for number in range(3):
-            assert np.array_equal(by_name[f"{path.stem}_{number}.jpg"], whole)
-
-
 def test_further_sets(folder, tmp_path):
     small = data.fastload.open(
         data.others(folder, tmp_path / "small", "png", data.SMALL, 1000)

@@ -30,9 +30,9 @@ COMMON = {
     "date": "2026-01-01", "load": 0.1,
     "software": {"torch": "2.11.0", "torchvision": "0.26.0", "pillow": PILLOW},
 }  # fmt: skip
-TORCH, FFCV, SPDL, OURS, COLLECTING, SHARDS = (
+TORCH, FFCV, SPDL, OURS, SHARDS = (
     next(peer for peer in catalogue.PEERS if peer.name == name)
-    for name in ("torch", "ffcv", "spdl", "fastload", "collecting", "shards")
+    for name in ("torch", "ffcv", "spdl", "fastload", "shards")
 )
 
 
@@ -219,30 +219,6 @@ def test_layers_have_rows_where_images_are_jpegs():
     tables = ("", "cold", "png", "webp", "large")
     assert [name for name in tables if cli.suits(layers, name)] == ["", "cold", "large"]
     assert cli.suits(TORCH, "png")
-
-
-def test_tables_of_new_folders_have_rows_of_who_reads_folders():
-    """What collects has them where all is new each time; elsewhere only its first epoch would."""
-    for table, more in (("first", ["fastload", "collecting"]), ("growth", ["fastload"])):
-        got = [peer.name for peer in catalogue.PEERS if cli.suits(peer, table)]
-        assert got == ["torch", "pillow_simd", "tensors", "opencv", "timm", "dali", "spdl", *more]
-    assert [name for name in cli.TABLES if cli.suits(COLLECTING, name)] == ["first"]
-
-
-def test_each_epoch_is_a_new_loaders_and_nothing_is_kept(monkeypatch, tmp_path):
-    cache, made = tmp_path / "cache", []
-    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
-
-    def make(spec):
-        made.append(cache.exists())
-        cache.mkdir()
-        return lambda: iter([spec, len(made)])
-
-    epoch = child.Anew(make, {"peer": "it"})
-    for number in (1, 2):
-        epoch.forget()
-        assert list(epoch()) == [{"peer": "it"}, number]
-    assert made == [False, False]
 
 
 def test_what_cannot_be_measured_is_said_at_once():
