@@ -27,6 +27,7 @@ from fastload.errors import UsageError
 from fastload.measure import Sample, interleaved, ratio
 
 OPERATORS = 2000
+IMAGES = 768  # of a part of a turn, at least: small batches are asked for several at once
 LOADERS: dict[str, Any] = {
     "PyTorch DataLoader": torch.utils.data.DataLoader,
     "fastload": fastload.DataLoader,
@@ -40,7 +41,7 @@ class Settings:
     workers: tuple[int, ...] = (1, 2)
     batch_sizes: tuple[int, ...] = (16, 256)
     augment: tuple[bool, ...] = (True, False)
-    steps: int = 12  # of each part of a turn
+    steps: int = 12  # of each part of a turn, at least
     size: int = 176  # px
     repetitions: int = 5
 
@@ -89,8 +90,11 @@ def compared(
     feeds = {name: Feed(make(data, settings, case)) for name, make in makers().items()}
     quartiles: dict[str, list[float]] = {name: [] for name in feeds}
 
+    augment, size, workers = case
+    steps = max(settings.steps, IMAGES // size)
+
     def turn(name: str) -> float:
-        median, quartile = beside(feeds[name], settings.steps)
+        median, quartile = beside(feeds[name], steps)
         quartiles[name].append(quartile)
         return median
 
@@ -98,7 +102,6 @@ def compared(
     found = interleaved(runs, settings.repetitions, on_done)
     for feed in feeds.values():
         feed.close()
-    augment, size, workers = case
     shown = {"RandAugment": augment, "batch_size": size, "workers": workers}
     return [
         Row(

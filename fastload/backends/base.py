@@ -1,6 +1,7 @@
 """What a loader needs of an engine, whichever backend it is of."""
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Protocol, TypeAlias
 
 import torch
@@ -15,6 +16,12 @@ from fastload.spec import Work
 Batch: TypeAlias = list[torch.Tensor | list[torch.Tensor]]
 # An error stands for its batch, and is raised when that is due, as torch's workers do it.
 WorkOrError: TypeAlias = Work | Exception
+
+
+class Known(chain[WorkOrError]):
+    """The batches of an iterator, in an order that asks nothing of the user's code, so that nobody
+    sees how far ahead it is read.
+    """
 
 
 class Batches(Protocol):

@@ -15,7 +15,7 @@ from contextlib import suppress
 from functools import partial
 
 from fastload import _native
-from fastload.backends.base import Batch, WorkOrError
+from fastload.backends.base import Batch, Known, WorkOrError
 from fastload.engine import ending, waits
 from fastload.engine.feeding import attempt
 from fastload.engine.flight import (
@@ -38,7 +38,12 @@ ALIVE = 1.0
 
 
 class Threaded:
-    """A feeder thread per epoch reads ahead and draws records; `depth` batches are under way."""
+    """A feeder thread per epoch reads ahead and draws records; `depth` batches are under way.
+
+    It is asked for several at once where these are small and of a known order, since waking it
+    takes as long as what it does for one. As many batches as PyTorch's loader has are under way
+    then too, since there are more in all.
+    """
 
     def __init__(
         self, engine: BatchMaker, works: Iterator[WorkOrError], seek: View, timeout: float
@@ -59,8 +64,12 @@ class Threaded:
         ending.register(self.thread, stop_feeder)
         if self.sender:
             ending.register(self.sender.thread, self.sender.stop)
-        for _ in range(engine.depth):
+        self.together = engine.together if isinstance(works, Known) else 1
+        self.gathered: list[WorkOrError] = []  # that the feeder has not been asked for yet
+        self.depth = engine.depth + self.together - 1
+        for _ in range(self.depth):
             self._request()
+        self._ask()
 
     def __iter__(self) -> "Threaded":
         return self
@@ -188,7 +197,7 @@ class Threaded:
         while not self.finished.empty():
             self._take()
         begun = [item for item in self.next if type(item) is Started and not item.goes_on]
-        ahead = self.feed.requests.qsize()
+        ahead = self.feed.requests.qsize() + len(self.gathered)
         done = self.feed.started.qsize() + len(self.next) - len(begun)
         queues = {
             "wait to be read": ahead,
@@ -198,12 +207,21 @@ class Threaded:
         return waits.stalled(self.timeout, queues, self.engine.running(), self.thread)
 
     def _request(self, spent: _native.Job | None = None) -> None:
-        """Ask the feeder for the batch of the next indices, if there are any, and to drop a job."""
+        """Ask the feeder for the batch of the next indices, if there are any, and to drop a job;
+        with others, where several are asked for at once.
+        """
         work = next(self.works, None)
         if work is not None:
             self.feed.spent.append(spent)
-            self.feed.requests.put(work)
+            self.gathered.append(work)
             self.pending += 1
+        if work is None or len(self.gathered) >= self.together:
+            self._ask()
+
+    def _ask(self) -> None:
+        for work in self.gathered:
+            self.feed.requests.put(work)
+        self.gathered.clear()
 
 
 def _sender(engine: BatchMaker, feed: Feed) -> Sender:

@@ -137,7 +137,7 @@ def _asked(engine: BatchMaker, feed: Feed, ordered: deque[Located | Exception]) 
         ordered.append(
             request
             if isinstance(request, Exception)
-            else attempt(located, engine, request, feed.seek, later=bool(ordered))
+            else attempt(located, engine, request, feed.seek, later=len(ordered) >= engine.together)
         )
     return True
 

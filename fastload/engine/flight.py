@@ -141,6 +141,7 @@ class BatchMaker(Protocol):
 
     runner: native.Runner
     depth: int  # batches under way
+    together: int  # batches of a known order that the feeder is asked for at once
     pool: _native.Pool
     uploader: Uploader | None
     on_bad: Callable[[Report], object]

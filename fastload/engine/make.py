@@ -23,6 +23,8 @@ from fastload.sources import collect
 from fastload.system import devices
 
 MOST_AHEAD = 8  # batches under way, which threads share
+# Batches that the feeder is asked for at once: at most, and of how many images and bytes in all
+TOGETHER, IMAGES, BYTES = 8, 128, 64 << 20
 
 
 class OwnOptions(Protocol):
@@ -75,15 +77,30 @@ def make(loader: EngineOptions, backend: str, plan: Plan) -> Engine:
     check_threads(loader.num_workers)
     # Threads share every batch, so a few batches under way keep all of them busy.
     depth, seek = min(depth, MOST_AHEAD), collect.make(loader._own.seek_index, plan.source)
-    preflight.check(runner.plan, loader.num_workers, depth, _images(loader, plan))
+    images = _images(loader, plan)
+    several = 1 if kind == "cuda" else together(images, preflight.sample_bytes(runner.plan))
+    preflight.check(runner.plan, loader.num_workers, depth + several - 1, images)
     gpu = None
     if loader._own.device is not None and kind == "cuda":
         choices = placements(loader._own, backend, plan)[0]
         gpu = Gpu(devices.opened(loader._own.device), loader._own.device, choices)
     if plan.patch:
         return TokenEngine(runner, loader.num_workers, depth, seek, pinned=pinned)
-    engine = FfcvEngine if kind_of == "ffcv" else NativeEngine
-    return engine(runner, loader.num_workers, depth, seek, pinned=pinned, gpu=gpu)
+    if kind_of == "ffcv":
+        return FfcvEngine(runner, loader.num_workers, depth, seek, pinned=pinned, gpu=gpu)
+    return NativeEngine(
+        runner, loader.num_workers, depth, seek, pinned=pinned, gpu=gpu, together=several
+    )
+
+
+def together(images: int | None, nbytes: int) -> int:
+    """Batches of a known order that the feeder is asked for at once; 1 where one is large.
+
+    images: of a batch; nbytes: of an image. None, 0: not known.
+    """
+    if not images or not nbytes:
+        return 1
+    return max(1, min(TOGETHER, IMAGES // images, BYTES // (images * nbytes)))
 
 
 def _images(loader: EngineOptions, plan: Plan) -> int | None:

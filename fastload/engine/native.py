@@ -47,20 +47,21 @@ class NativeEngine(Engine):
         *,
         pinned: bool,
         gpu: Gpu | None = None,
+        together: int = 1,
     ) -> None:
-        self.runner, self.depth, self.seek, self.gpu = runner, depth, seek, gpu
+        self.runner, self.seek, self.gpu = runner, seek, gpu
+        self.depth, self.together = depth, together
         # Told of a batch's bad samples that did not raise.
         self.on_bad: Callable[[Report], object] = bool
         self.runners: dict[tuple[Size | None, Placement], native.Runner] = {}  # by the work's size
         self.pool = pools.made(threads)
         self.own = tensors.Owned() if threads else tensors.own  # in the caller's modes of torch
-        self.uploader = Uploader(runner.pictures, gpu.device, pinned=pinned) if gpu else None
-        self.chooser = (
-            self.uploader.chooser(gpu.placements, depth if threads else 0)
-            if self.uploader and gpu
-            else Chooser([HOST])
-        )
-        self.rings = [Ring(depth + 2, pinned=pinned, lent=not gpu) for _ in runner.pictures]
+        self.uploader, self.chooser = None, Chooser([HOST])
+        if gpu:
+            self.uploader = Uploader(runner.pictures, gpu.device, pinned=pinned)
+            self.chooser = self.uploader.chooser(gpu.placements, depth if threads else 0)
+        ring = partial(Ring, depth + together + 1, pinned=pinned, lent=not gpu)
+        self.rings = [ring() for _ in runner.pictures]
         # Whether the caller gets images that are made of a slot's, which have to be there first
         self.copied = any(map(tensors.copied, runner.pictures))
         self.covered = not (pinned or self.copied)

@@ -115,6 +115,7 @@ def _measured(found: Forecast) -> Json:
         "start_s": list(measured.start.values),
         "fill_batches": list(measured.fill.values) if measured.fill else None,
         "ahead_batches": measured.ahead,
+        "closing_s": list(measured.closing.values) if measured.closing else None,
         "power": _power(measured.power),
         "seconds": found.seconds,
     }

@@ -21,6 +21,7 @@ class Edges:
     ahead: float = 0.0  # images; 0 where the loader gives way to the step
     # Of the step and of the loader while it gets ahead; alone each has 1
     paces: tuple[float, float] = (1.0, 1.0)
+    closing: Range = field(default=exactly(0.0))  # s from an epoch's last step until it is over
 
 
 class Beside(NamedTuple):
@@ -34,9 +35,9 @@ def beside(edges: Edges, end: str, images: int, step: Floats, data: Floats) -> B
     """end: which of the edges' numbers count; images: of an epoch; step, data: s per image, alone,
     of each epoch.
     """
-    start, fill = (getattr(each, end) for each in (edges.start, edges.fill))
+    start, fill, closing = (getattr(each, end) for each in (edges.start, edges.fill, edges.closing))
     fill = min(fill, float(images))
-    first = start + fill * data
+    first = start + fill * data + closing
     found = Beside(np.full(len(step), images - fill), first * np.ones(len(step)))
     if edges.ahead <= fill:
         return found

@@ -67,6 +67,7 @@ def _kept(path: str, found: Json, rates: Json) -> Kept:
         _whole(rates["batch_size"], "batch_size"), _maybe(rates.get("fill_batches")),
         _whole(rates.get("physical_cores") or 0, "physical_cores", 0), each,
         _power(rates.get("power")), _whole(rates.get("ahead_batches", 0), "ahead_batches", 0),
+        _maybe(rates.get("closing_s")),
     )  # fmt: skip
     if not measured.loader:
         raise ValueError("no size was measured")

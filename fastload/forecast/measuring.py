@@ -46,6 +46,7 @@ class Measured:
     power: Power | None = None  # that the machine took meanwhile; None: nobody looked
     # Batches that worker processes may be ahead; 0: threads, which give way to the step
     ahead: int = 0
+    closing: Sample | None = None  # s that an epoch's end takes, when its workers have ended theirs
 
     @property
     def used(self) -> int:
@@ -93,11 +94,11 @@ def measure(
         {size: rates[f"{what} {size}"] for size in sizes if f"{what} {size}" in rates}
         for what in ("loader", "step", "together")
     )
-    start, fill, ahead = _starts(make(full, None), loader[full].median)
+    start, fill, ahead, closing = _starts(make(full, None), loader[full].median)
     return Measured(
         loader, workers, cores, start, rates.get("balance", Sample((1.0,))), rates.get("one"),
         step_rates, training, batch, fill if workers else None, physical, rates.get("each"),
-        meter.power(), ahead,
+        meter.power(), ahead, closing,
     )  # fmt: skip
 
 
@@ -140,23 +141,29 @@ def _turns(
     return found, batch
 
 
-def _starts(loader: Iterable[object], images_per_s: float) -> tuple[Sample, Sample, int]:
-    """Of some epochs; the loader is new in the first one. And how many batches worker processes
-    may be ahead.
+def _starts(loader: Iterable[object], images_per_s: float) -> tuple[Sample, Sample, int, Sample]:
+    """Of some epochs; the loader is new in the first one. How many batches worker processes may be
+    ahead, and what it takes to end them.
     """
     before, beside, seen = set(multiprocessing.active_children()), set[object](), []
-    for _ in range(STARTS):
-        batches, *found = _start(loader, images_per_s)
+    for epoch in range(STARTS):
+        batches, start, fill, each = _start(loader, images_per_s)
         beside |= set(multiprocessing.active_children()) - before
+        seen.append((start, fill))
+        if epoch == STARTS - 1:
+            time.sleep(depth(loader) * each)  # as at an epoch's end, they have nothing left to do
+        begin = time.perf_counter()
         del batches  # which ends its workers
-        seen.append(found)
-    start, fill = (Sample(values) for values in zip(*seen, strict=True))
-    return start, fill, depth(loader) if beside else 0
+        closing = time.perf_counter() - begin
+    starts, fills = (Sample(values) for values in zip(*seen, strict=True))
+    return starts, fills, depth(loader) if beside else 0, Sample((closing,))
 
 
-def _start(loader: Iterable[object], images_per_s: float) -> tuple[Iterator[object], float, float]:
-    """The epoch, and seconds from its begin until batches are made; from then to the first batch,
-    as times of one batch.
+def _start(
+    loader: Iterable[object], images_per_s: float
+) -> tuple[Iterator[object], float, float, float]:
+    """The epoch; seconds from its begin until batches are made; from then to the first batch, as
+    times of one batch; and that time, s.
 
     Workers that make a batch each give all of their first ones at once, and late; threads that
     make one batch together give it early. Until a round of batches is there, both have made as
@@ -170,4 +177,5 @@ def _start(loader: Iterable[object], images_per_s: float) -> tuple[Iterator[obje
     made = images + sum(images_in(batch) for batch in itertools.islice(batches, size - 1))
     whole = time.perf_counter() - begin
     start = min(first, max(0.0, whole - made / images_per_s))
-    return batches, start, min(float(size), (first - start) * images_per_s / images)
+    each = images / images_per_s
+    return batches, start, min(float(size), (first - start) / each), each

@@ -64,14 +64,17 @@ def grows(measured: Measured) -> Range:
 
 def edges(measured: Measured, epochs: int, shared: bool) -> Edges:
     """shared: whether step and loader share the cores."""
-    begin, first = starts(measured, epochs), fill(measured)
+    begin, first, closing = starts(measured, epochs), fill(measured), exactly(0.0)
+    if measured.closing is not None:
+        closing = exactly(measured.closing.median)
     if not shared or not measured.ahead:
-        return Edges(begin, first)
+        return Edges(begin, first, closing=closing)
     # The kernel gives each worker and the step as much. One worker alone has a core: 1
     one, workers = measured.one_core, measured.workers
     gain = max(1.0, measured.loader[max(measured.loader)].median / one.median) if one else 1.0
     each = min(1.0, gain / (workers + 1)) if workers + 1 > measured.cores else 1.0
-    return Edges(begin, first, measured.ahead * measured.batch, (each, each * workers / gain))
+    paces = each, each * workers / gain
+    return Edges(begin, first, measured.ahead * measured.batch, paces, closing)
 
 
 def starts(measured: Measured, epochs: int) -> Band:

@@ -1,11 +1,10 @@
 """Loader, step and both of one size, in turns with those of others."""
 
-import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
 from fastload.measure import rate
-from fastload.profiler.batches import alone, images_in
+from fastload.profiler.batches import alone
 from fastload.profiler.ladder import Ladder
 from fastload.profiler.steps import EmulatedStep
 
@@ -26,16 +25,14 @@ class Step(Protocol):
 class Trained:
     """One size of a training whose step runs here.
 
-    The queue between loader and step is as it is in a long epoch when training is measured: full
-    where the step is slower, else empty. Between turns the loader has filled it.
+    Between turns the loader has filled its queue.
     """
 
     def __init__(self, ladder: Ladder, step: Step, scale: float, seconds: float) -> None:
         """scale: of the full side; seconds: of a loader's turn."""
         self._ladder, self._step, self._scale, self._seconds = ladder, step, scale, seconds
         self._batch = ladder.feed.take()
-        self._rate = self._fill = 0.0  # images/s of the step; s until the loader has filled up
-        self._slower = False  # the step
+        self._alone: dict[str, float] = {}  # images/s of step and loader
         alone(ladder.feed, 0.0)  # after which it rests
 
     def turns(self, size: int) -> dict[str, Callable[[], float]]:
@@ -45,25 +42,17 @@ class Trained:
 
     def step(self) -> float:
         """Images/s, like all turns."""
-        self._rate = self._step.rate_at(self._scale, self._batch, STEP * self._seconds)
-        return self._rate
+        found = self._step.rate_at(self._scale, self._batch, STEP * self._seconds)
+        self._alone["step"] = found
+        return found
 
     def loader(self) -> float:
-        feed = self._ladder.feed
-        feed.drain()
-        found = rate(feed.take_round, self._seconds)
-        self._slower = self._rate < found
-        self._fill = feed.depth * images_in(self._batch) / found
-        return found
+        self._ladder.feed.drain()
+        self._alone["loader"] = rate(self._ladder.feed.take_round, self._seconds)
+        return self._alone["loader"]
 
     def together(self) -> float:
-        """Right after the loader, which leaves nothing in the queue."""
-        if self._slower:
-            time.sleep(self._fill)
-        found = self._ladder.trained(TOGETHER * self._seconds, drained=False)
-        if not self._slower:
-            time.sleep(self._fill)
-        return found
+        return self._ladder.trained_on(TOGETHER * self._seconds, **self._alone)
 
 
 def balance(ladder: Ladder, seconds: float) -> float:

@@ -61,6 +61,11 @@ class Native(Reseeded):
                 ordered = works.ahead(loader, far, self._progress, ordered)
             self._batches = engine.epoch(ordered, loader.timeout)
 
+    @property
+    def depth(self) -> int | None:
+        """Batches under way at most; None where the engine does not say."""
+        return getattr(self._batches, "depth", None)
+
     def __next__(self) -> Batch:
         # What PyTorch's does, which asks its profiler even where none runs: that takes as long as
         # all the rest.

@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 from torch.utils.data import BatchSampler
 
-from fastload.backends.base import WorkOrError
+from fastload.backends.base import Known, WorkOrError
 from fastload.dataset import place_all
 from fastload.loader import sizes
 from fastload.loader.base import BaseLoader
@@ -45,14 +45,15 @@ def works(
     start = Work(none, none, key, keyed_epoch(loader, progress), 0, rank)
     batches, cut = loader.batch_sampler, epochs.cutting(loader.batch_sampler)
     if cut is not None and type(cut.sampler) is DistributedSampler:
-        ordered: Iterator[WorkOrError] = _shared(cut, cut.sampler, start, progress.first)
+        ordered: Iterator[WorkOrError] = Known(_shared(cut, cut.sampler, start, progress.first))
     elif type(batches) is BucketSampler or type(batches) is TokenSampler:
         ordered = _sized(batches, start, progress.first)
     else:
         ordered = _sampled(loader, progress, sampler, start)
     if loader._own.size_schedule is None:
         return ordered
-    return sizes.each(loader, plan, progress.epoch, ordered)
+    sized = sizes.each(loader, plan, progress.epoch, ordered)
+    return Known(sized) if isinstance(ordered, Known) else sized
 
 
 def keyed_epoch(loader: BaseLoader[object], progress: Progress) -> int:
@@ -123,7 +124,8 @@ def _sampled(
     # Arrays of a known order need no look at each.
     known = orders is not None and samplers.below(inner) <= samples_in_all
     if known and not samplers.draws_at_end(inner):
-        return _together(cast("Iterator[Longs]", orders), progress.first, seen, start, every=every)
+        arrays = cast("Iterator[Longs]", orders)
+        return Known(_together(arrays, progress.first, seen, start, every=every))
     return _counted(
         (lambda: orders) if orders else lambda: _replayed(loader, progress, sampler, seen),
         progress.first,

@@ -29,13 +29,19 @@ class Need(NamedTuple):
 
 def need(plan: Plan, threads: int, depth: int, batch: int) -> Need:
     """depth: batches under way; batch: samples of the largest."""
-    values = sum(
-        (picture.out.height or 0) * (picture.out.width or 0) * 3 * _width(picture.out.dtype)
-        for picture in plan.pictures
-    )
     pixels = most_pixels(plan.source)
     return Need(
-        (depth + 2) * batch * values, decoding(threads, pixels, _native.claims_most()), pixels
+        (depth + 2) * batch * sample_bytes(plan),
+        decoding(threads, pixels, _native.claims_most()),
+        pixels,
+    )
+
+
+def sample_bytes(plan: Plan) -> int:
+    """Of a sample's images in a batch; 0 where their size is not known before decoding."""
+    return sum(
+        (picture.out.height or 0) * (picture.out.width or 0) * 3 * _width(picture.out.dtype)
+        for picture in plan.pictures
     )
 
 

@@ -23,12 +23,13 @@ class Feed:
 
     def __init__(self, loader: Iterable[object]) -> None:
         self.loader = loader
-        self.depth = depth(loader)
         # Batches that workers in step give at once
         self.round = max(1, int(getattr(loader, "num_workers", 0) or 0))
         self.taken = 0
         self._handed: deque[float] = deque(maxlen=HANDED)
         self._batches: Iterator[object] = iter(loader)
+        own = getattr(self._batches, "depth", None)  # of fastload's loader
+        self.depth: int = depth(loader) if own is None else own
 
     def take(self) -> object:
         """The next batch. Raises UsageError if an epoch has none."""

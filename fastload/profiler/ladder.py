@@ -125,11 +125,23 @@ class Ladder:
             bare=rates.get("bare"),
         )
 
-    def trained(self, seconds: float, *, drained: bool = True) -> float:
-        """Training, images/s. drained: batches that lie ready go first."""
-        if drained:
-            self.feed.drain()
+    def trained(self, seconds: float) -> float:
+        """Training, images/s; batches that lie ready go first."""
+        self.feed.drain()
         return self._together(seconds)
+
+    def trained_on(self, seconds: float, *, loader: float, step: float) -> float:
+        """Training, images/s, as in the middle of a long epoch, where the queue is full if the step
+        is slower, else empty. The loader has filled it at the end.
+
+        It comes right after the loader alone, which leaves nothing in the queue. loader, step:
+        images/s of either alone.
+        """
+        fill, slower = self.feed.depth * images_in(self._resident[0]) / loader, step < loader
+        time.sleep(fill if slower else 0)
+        found = self._together(seconds)
+        time.sleep(0 if slower else fill)
+        return found
 
     def costs(self) -> tuple[StageCost, ...]:
         """Stage costs while the loader ran alone, if it counts them."""
@@ -144,19 +156,15 @@ class Ladder:
 
     def _turns(self, budget: Budget, on_done: Callable[[], None]) -> Rungs:
         """One replicate of each rung."""
-        rates = interleaved(
-            {
-                "loader": lambda: self._loader_alone(budget.run),
-                "training": lambda: self._together(budget.run),
-                "step": lambda: self._step_alone(budget.run),
-            },
-            1,
-            on_done,
-        )
-        # The loader has rested meanwhile
-        each = images_in(self._resident[0]) / rates["loader"].median
-        self.feed.hand_over(each, HANDING * budget.run)
-        return Rungs(rates["step"], rates["loader"], rates["training"])
+        step = self._step_alone(budget.run)
+        on_done()
+        loader = self._loader_alone(budget.run)
+        on_done()
+        training = self.trained_on(budget.run, loader=loader, step=step)
+        on_done()
+        # The loader has filled its queue
+        self.feed.hand_over(images_in(self._resident[0]) / loader, HANDING * budget.run)
+        return Rungs(Sample((step,)), Sample((loader,)), Sample((training,)))
 
     def _step_alone(self, seconds: float) -> float:
         # The clock's rate does not vary: a short look is enough to show that it is kept.
@@ -213,9 +221,8 @@ class Ladder:
         return self.feed.take_round(self.to_device)
 
     def _together(self, seconds: float) -> float:
-        # Runs right after the loader alone, so nothing has piled up. The clock starts when the GPU
-        # is done with the warm-up. The loader has had that time too, so neither side gains from
-        # where the clock starts and ends.
+        # The clock starts when the GPU is done with the warm-up. The loader has had that time too,
+        # so neither side gains from where the clock starts and ends.
         for _ in range(STEP_WARM_UP):
             self._one_trained()
         start, native, python = time.perf_counter(), self.stages.cpu(), python_seconds()

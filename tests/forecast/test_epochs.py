@@ -19,6 +19,38 @@ from tests.forecast.test_model import inside
 
 BATCH, STARTUP = 32, 0.4  # images; s from an epoch's begin until workers work
 AHEAD = 2  # batches that each worker may be ahead
+CLOSING = 0.2  # s from an epoch's last step until it is over
+
+
+class Ended:
+    """A loader whose workers are done with a batch 1 s after the one before, and end within 0.25 s,
+    but for the batch that they make.
+    """
+
+    num_workers, prefetch_factor, now = 1, 3, 0.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+    def __iter__(self):
+        begin = self.now
+        try:
+            for number in range(1, 100):
+                self.now = max(self.now, begin + number)
+                yield torch.zeros(BATCH, 1)
+        finally:
+            left = max(0.0, begin + number + self.prefetch_factor - self.now)  # of what they make
+            self.now += 0.25 + left
+
+
+def test_an_epochs_end_is_measured_when_workers_have_ended_their_batches(monkeypatch):
+    loader = Ended()
+    monkeypatch.setattr(measuring, "time", loader)
+    *_, closing = measuring._starts(loader, float(BATCH))
+    assert closing.values == (0.25,)
 
 
 class Epoch:
@@ -67,8 +99,9 @@ class Played:
 def test_a_start_is_told_from_batches_that_are_made_at_once(workers, together, monkeypatch):
     loader = Played(Epoch(workers, 0.3, together=together))
     monkeypatch.setattr(measuring, "time", loader)
-    _, start, fill = measuring._start(loader, loader.epoch.rate)
+    _, start, fill, each = measuring._start(loader, loader.epoch.rate)
     assert start == pytest.approx(STARTUP)
+    assert each == pytest.approx(0.3 / workers)
     assert fill == pytest.approx(1 if together else workers)
 
 
@@ -82,9 +115,10 @@ def test_short_epochs_take_what_they_take(workers, together, ratio):
     fill = BATCH * (1 if together else workers)
     run = Run(
         (64,), count * BATCH, step, loader, constant(exactly(0.0), 1), exactly(PERFECT),
-        Edges(exactly(STARTUP), Range(fill, BATCH, fill)),
+        Edges(exactly(STARTUP), Range(fill, BATCH, fill), closing=exactly(CLOSING)),
     )  # fmt: skip
-    assert run.total.value == pytest.approx(epoch.run(ratio * BATCH / epoch.rate, count), rel=0.005)
+    taken = epoch.run(ratio * BATCH / epoch.rate, count) + CLOSING
+    assert run.total.value == pytest.approx(taken, rel=0.005)
     assert inside(run.total)
     waits = sum(run.waits.values())
     np.testing.assert_allclose(waits, run.seconds.value - run.images * step.value)

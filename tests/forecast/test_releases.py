@@ -18,7 +18,8 @@ def test_trainings_have_each_value_of_each_choice():
     assert every == trainings.chosen(30)
     assert Counter(one.name for one in every) == {"torch": 15, "fastload": 15}
     assert Counter(one.workers for one in every) == dict.fromkeys(trainings.WORKERS, 6)
-    assert {one.sizes for one in every} == set(trainings.SCHEDULES)
+    for name, times in trainings.REPEATED.items():
+        assert {one.sizes[::times] for one in every if one.name == name} == set(trainings.SCHEDULES)
     assert {one.mix for one in every} == set(trainings.MIXES)
     assert Counter(one.processes for one in every)[2] == 7
     assert str(Training("torch", 8, 24, (64, 96), "MixUp", 2)) == (

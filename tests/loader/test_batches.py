@@ -130,9 +130,9 @@ def test_slots_return_when_the_last_tensor_is_freed(folder):
         for images, _ in loader:
             addresses.add(images.data_ptr())
             del images
-    assert (
-        len(addresses) <= 6
-    )  # depth 2, its ring of 4 free ones and the batch in hand; 50 batches passed
+    # Depth 2 and 7 more of few images, a ring of 11 free ones and the batch in hand; 50 batches
+    # passed
+    assert len(addresses) <= 13
 
 
 def test_a_view_keeps_its_slot(folder):

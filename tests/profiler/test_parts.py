@@ -202,6 +202,35 @@ def test_rates_are_of_whole_rounds_of_workers(clock, monkeypatch):
         )
 
 
+class Queued:
+    """A worker that makes batches in 1, 1, 1 and 5 s, in turns, until four lie ready."""
+
+    num_workers, prefetch_factor = 1, 4
+
+    def __init__(self, clock: list[float]) -> None:
+        self.clock = clock
+
+    def __iter__(self):
+        begin, done, taken = self.clock[0], [self.clock[0]], []
+        for number in range(10_000):
+            free = taken[number - 4] if number >= 4 else begin
+            done.append(max(done[-1], free) + (5 if number % 4 == 3 else 1))
+            self.clock[0] = max(self.clock[0], done[-1])
+            taken.append(self.clock[0])
+            yield batch(1)
+
+
+@pytest.mark.parametrize("step_s", [1.0, 2.5])
+def test_training_is_measured_as_in_a_long_epoch(clock, step_s):
+    """A step of 2.5 s finds a full queue, which lasts for a late batch; one of 1 s an empty one."""
+    ladder = Ladder(Queued(clock), lambda _: time.sleep(step_s))
+    rungs = ladder.climb(Budget(30 * 40, clock[0]), lambda: None)
+    assert rungs.step.values == pytest.approx([1 / step_s] * len(rungs.step.values))
+    assert rungs.training.values == pytest.approx(
+        [1 / max(step_s, 2.0)] * len(rungs.training.values), rel=0.05
+    )
+
+
 def test_the_first_replicates_are_made_however_slow_the_loader(clock):
     def slow(_: float) -> float:
         clock[0] += 100

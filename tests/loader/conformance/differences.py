@@ -66,7 +66,7 @@ DIFFERENCES = {
     "look-ahead": Difference(
         NATIVE,
         "the sampler is asked for `prefetch_factor * num_workers` batches ahead",
-        "the same, up to 8",
+        "the same, up to 8; orders that run no code of yours are read further ahead",
         "all threads work on one batch after the other, so a few batches keep them busy",
     ),
     "change": Difference(
