@@ -41,8 +41,7 @@ class Threaded:
     """A feeder thread per epoch reads ahead and draws records; `depth` batches are under way.
 
     It is asked for several at once where these are small and of a known order, since waking it
-    takes as long as what it does for one. As many batches as PyTorch's loader has are under way
-    then too, since there are more in all.
+    takes as long as what it does for one. As many more are under way, but one.
     """
 
     def __init__(

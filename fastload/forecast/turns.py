@@ -52,7 +52,9 @@ class Trained:
         return self._alone["loader"]
 
     def together(self) -> float:
-        return self._ladder.trained_on(TOGETHER * self._seconds, **self._alone)
+        found = self._ladder.mid_epoch(TOGETHER * self._seconds, **self._alone)
+        self._ladder.rest()
+        return found
 
 
 def balance(ladder: Ladder, seconds: float) -> float:

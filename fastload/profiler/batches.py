@@ -10,6 +10,7 @@ import torch.utils.data
 
 from fastload.attach.looking import samples_in
 from fastload.errors import UsageError
+from fastload.loader.native import Native
 from fastload.measure import rate
 from fastload.spec import Longs
 
@@ -28,7 +29,7 @@ class Feed:
         self.taken = 0
         self._handed: deque[float] = deque(maxlen=HANDED)
         self._batches: Iterator[object] = iter(loader)
-        own = getattr(self._batches, "depth", None)  # of fastload's loader
+        own = self._batches.depth if isinstance(self._batches, Native) else None
         self.depth: int = depth(loader) if own is None else own
 
     def take(self) -> object:

@@ -78,6 +78,9 @@ class Ladder:
         self._next = 0.0  # s of CPU time within them
         self._taken: list[tuple[float, float, float, float]] = []  # of each run, see _together
         self._turn = 0
+        # What earlier turns found: when the queue is full, s of time.perf_counter's clock; s that a
+        # batch takes the loader
+        self._full = self._each = 0.0
         # When each ran: start and end, s of time.perf_counter's clock
         self.spans: dict[str, list[tuple[float, float]]] = {"loader": [], "training": []}
 
@@ -116,6 +119,7 @@ class Ladder:
                 "transfer": lambda: self._with_copies(seconds),
                 "bare": lambda: alone(self.feed, seconds),
             }
+        self.rest()
         rates = interleaved(turns, CAUSE_REPLICATES, on_done)
         return replace(
             known,
@@ -130,9 +134,9 @@ class Ladder:
         self.feed.drain()
         return self._together(seconds)
 
-    def trained_on(self, seconds: float, *, loader: float, step: float) -> float:
+    def mid_epoch(self, seconds: float, *, loader: float, step: float) -> float:
         """Training, images/s, as in the middle of a long epoch, where the queue is full if the step
-        is slower, else empty. The loader has filled it at the end.
+        is slower, else empty.
 
         It comes right after the loader alone, which leaves nothing in the queue. loader, step:
         images/s of either alone.
@@ -140,8 +144,12 @@ class Ladder:
         fill, slower = self.feed.depth * images_in(self._resident[0]) / loader, step < loader
         time.sleep(fill if slower else 0)
         found = self._together(seconds)
-        time.sleep(0 if slower else fill)
+        self._full = time.perf_counter() + (0 if slower else fill)
         return found
+
+    def rest(self) -> None:
+        """Until the loader has filled its queue, so that it makes nothing beside what comes."""
+        time.sleep(max(0.0, self._full - time.perf_counter()))
 
     def costs(self) -> tuple[StageCost, ...]:
         """Stage costs while the loader ran alone, if it counts them."""
@@ -156,14 +164,15 @@ class Ladder:
 
     def _turns(self, budget: Budget, on_done: Callable[[], None]) -> Rungs:
         """One replicate of each rung."""
+        self.rest()
+        self.feed.hand_over(self._each, HANDING * budget.run)
         step = self._step_alone(budget.run)
         on_done()
         loader = self._loader_alone(budget.run)
         on_done()
-        training = self.trained_on(budget.run, loader=loader, step=step)
+        training = self.mid_epoch(budget.run, loader=loader, step=step)
         on_done()
-        # The loader has filled its queue
-        self.feed.hand_over(images_in(self._resident[0]) / loader, HANDING * budget.run)
+        self._each = images_in(self._resident[0]) / loader
         return Rungs(Sample((step,)), Sample((loader,)), Sample((training,)))
 
     def _step_alone(self, seconds: float) -> float:
