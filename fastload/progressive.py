@@ -203,6 +203,11 @@ class ByFunction(SizeSchedule):
         return self.function(epoch)
 
 
+def runs_code(sizes: SizeSchedule) -> bool:
+    """Whether a schedule runs code of the user's: a function, or a class of their own."""
+    return type(sizes) not in (ProgressiveResize, Ramp, PerEpoch)
+
+
 def schedule(value: Any) -> SizeSchedule | None:
     """The schedule that `DataLoader(size_schedule=value)` means.
 

@@ -58,7 +58,9 @@ def _feed_all(engine: BatchMaker, feed: Feed) -> None:
         if isinstance(item, Exception):
             reading.append(item)
         else:
-            reading.append(_begun(engine, feed, item, reading))
+            begun = _begun(engine, feed, item, reading)
+            feed.at_once = not isinstance(begun, Exception) and begun.ahead is not None
+            reading.append(begun)
         idle = not ordered and feed.requests.empty()
         while reading and (idle or len(reading) > FETCH_AHEAD or _goes_on(feed, reading[0])):
             if not _start(engine, feed, reading):
@@ -137,7 +139,9 @@ def _asked(engine: BatchMaker, feed: Feed, ordered: deque[Located | Exception]) 
         ordered.append(
             request
             if isinstance(request, Exception)
-            else attempt(located, engine, request, feed.seek, later=len(ordered) >= engine.together)
+            else attempt(
+                located, engine, request, feed.seek, later=bool(ordered) and not feed.at_once
+            )
         )
     return True
 

@@ -120,6 +120,8 @@ class Feed:
     # how many it waits for, since one has come back
     going: deque[tuple[_native.Job, Work, "list[StartedOrError]"]] = field(default_factory=deque)
     watched: int = 0
+    # The feeder's: whether the last job goes on by itself, so that all that is asked for is begun
+    at_once: bool = False
     mended: threading.Condition = field(default_factory=threading.Condition)  # of `again`
 
     def stopper(self) -> Callable[[], None]:

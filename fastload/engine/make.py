@@ -78,7 +78,10 @@ def make(loader: EngineOptions, backend: str, plan: Plan) -> Engine:
     # Threads share every batch, so a few batches under way keep all of them busy.
     depth, seek = min(depth, MOST_AHEAD), collect.make(loader._own.seek_index, plan.source)
     images = _images(loader, plan)
-    several = 1 if kind == "cuda" else together(images, preflight.sample_bytes(runner.plan))
+    several = 1
+    # Others' feeder is woken for each batch anyhow
+    if kind_of == "native" and kind != "cuda" and not plan.patch and runner.goes_on:
+        several = together(images, preflight.sample_bytes(runner.plan))
     preflight.check(runner.plan, loader.num_workers, depth + several - 1, images)
     gpu = None
     if loader._own.device is not None and kind == "cuda":

@@ -10,6 +10,7 @@ from typing import cast
 import numpy as np
 from torch.utils.data import BatchSampler
 
+from fastload import progressive
 from fastload.backends.base import Known, WorkOrError
 from fastload.dataset import place_all
 from fastload.loader import sizes
@@ -53,7 +54,8 @@ def works(
     if loader._own.size_schedule is None:
         return ordered
     sized = sizes.each(loader, plan, progress.epoch, ordered)
-    return Known(sized) if isinstance(ordered, Known) else sized
+    known = isinstance(ordered, Known) and not progressive.runs_code(loader._own.size_schedule)
+    return Known(sized) if known else sized
 
 
 def keyed_epoch(loader: BaseLoader[object], progress: Progress) -> int:

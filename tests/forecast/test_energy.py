@@ -233,12 +233,13 @@ def test_text_page_and_file_tell_it_and_its_cost(tmp_path):
 
 def test_files_without_it_are_read(tmp_path):
     written = document.document(made.forecast())
-    for name in ("power", "fill_batches", "each_core_img_per_s", "physical_cores", "ahead_batches"):
+    for name in ("power", "fill_batches", "each_core_img_per_s", "physical_cores", "ahead_batches",
+                 "closing_s"):  # fmt: skip
         del written["measured"][name]
     path = tmp_path / "plan.json"
     path.write_text(json.dumps(written))
     measured = kept.load(str(path)).measured
-    assert (measured.power, measured.fill, measured.each_core) == (None, None, None)
+    assert (measured.power, measured.fill, measured.each_core, measured.closing) == (None,) * 4
     assert measured.used_cores == measured.used
 
 

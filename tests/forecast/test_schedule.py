@@ -130,6 +130,7 @@ DAMAGED = (
     ("measured.loader_img_per_s", {"99": [1e-320]}), ("measured.loader_img_per_s", {"0": [9]}),
     ("measured.loader_img_per_s", {"99": {"0": 9}}), ("measured.one_worker_img_per_s", [0]),
     ("measured.losses", [float("nan")]), ("measured.fill_batches", [1e308]),
+    ("measured.closing_s", [-1]), ("measured.closing_s", ["x"]), ("measured.closing_s", []),
 )  # fmt: skip
 
 

@@ -38,8 +38,8 @@ def asked(monkeypatch):
     return found
 
 
-def loader(folder, workers=1, **given):
-    data = fastload.open(folder, OPS)
+def loader(folder, workers=1, ops=OPS, **given):
+    data = fastload.open(folder, ops)
     few = torch.utils.data.Subset(data, [number % len(data) for number in range(STEPS * SIZE)])
     return fastload.DataLoader(
         few, SIZE, num_workers=workers, seed=3, backend="native", seek_index="off", **given
@@ -58,6 +58,23 @@ def test_a_sampler_of_ones_own_is_read_as_far_ahead_as_by_pytorch(folder, asked)
     made = loader(folder, sampler=Backwards(STEPS * SIZE))
     assert len(list(made)) == STEPS
     assert [count for count in asked if count] == [1] * STEPS
+
+
+def of_24(_):
+    return 24
+
+
+@pytest.mark.parametrize(
+    ("given", "groups"),
+    [
+        ({"size_schedule": [24]}, [8, 1, 8, 3]),
+        ({"size_schedule": of_24}, [1] * STEPS),  # it runs code of the user's
+        ({"decode_scale": "fast"}, [1] * STEPS),  # the feeder draws each batch
+    ],
+)
+def test_others_are_asked_for_one_by_one(folder, asked, given, groups):
+    assert len(list(loader(folder, ops=[T.RandomResizedCrop(32), T.ToImage()], **given))) == STEPS
+    assert [count for count in asked if count] == groups
 
 
 @pytest.mark.parametrize("workers", [1, 2])
