@@ -27,6 +27,9 @@ int64_t process() noexcept;  // this process's number; a child of fork has anoth
 void name_thread(std::thread& thread, const std::string& name);  // where a thread may name another
 void give_way() noexcept;  // the calling thread, to others that want its core
 int64_t thread_cpu_ns() noexcept;
+// How often the calling thread has waited for something, a disk or a lock; -1: the system does not
+// tell.
+int64_t thread_waits() noexcept;
 
 // Signals belong to Python's main thread. Threads made meanwhile get none.
 class SignalsBlocked {

@@ -45,6 +45,22 @@ bool strict_accounting() {
   }();
   return strict;
 }
+
+int64_t voluntary_switches() {
+  rusage use{};
+  return ::getrusage(RUSAGE_THREAD, &use) == 0 ? use.ru_nvcsw : -1;
+}
+
+// Kernels of some containers count nothing.
+bool switches_are_counted() {
+  static const bool counted = [] {
+    const int64_t before = voluntary_switches();
+    const timespec moment{0, 1};
+    ::nanosleep(&moment, nullptr);
+    return before >= 0 && voluntary_switches() > before;
+  }();
+  return counted;
+}
 #endif
 
 }  // namespace
@@ -75,6 +91,14 @@ int64_t thread_cpu_ns() noexcept {
   timespec time;
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return time.tv_sec * int64_t{1'000'000'000} + time.tv_nsec;
+}
+
+int64_t thread_waits() noexcept {
+#ifdef __linux__
+  return switches_are_counted() ? voluntary_switches() : -1;
+#else
+  return -1;
+#endif
 }
 
 SignalsBlocked::SignalsBlocked() {

@@ -99,6 +99,8 @@ int64_t thread_cpu_ns() noexcept {
   return ns(system) + ns(user);
 }
 
+int64_t thread_waits() noexcept { return -1; }
+
 SignalsBlocked::SignalsBlocked() : before_{} {
   static_cast<void>(before_);  // there is no mask here, and Clang warns of a field that is not used
 }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/system.h"
 #include "engine/look.h"
 #include "jpeg/layer/layer.h"
 
@@ -51,21 +52,44 @@ struct Later {};
 
 constexpr const char* kLarge = "large file";
 
-Buffer read(const Files& files, const Location& location, BufferList& buffers) {
+// Counts waits for a file, and not those for a lock; where the system does not tell, each read is
+// one.
+class FileWaits {
+ public:
+  explicit FileWaits(Worker& worker) : worker_(worker) {}
+  ~FileWaits() { pause(); }
+  FileWaits(const FileWaits&) = delete;
+  FileWaits& operator=(const FileWaits&) = delete;
+
+  void pause() {
+    const int64_t now = os::thread_waits();
+    worker_.waits += now < 0 || now > begun_;
+  }
+  void go_on() { begun_ = os::thread_waits(); }
+
+ private:
+  Worker& worker_;
+  int64_t begun_ = os::thread_waits();
+};
+
+Buffer read(const Files& files, const Location& location, BufferList& buffers, Worker& worker) {
   Buffer out;
+  FileWaits waits(worker);
   files.read(location, [&](int64_t size) {
     if (size > kMostAhead) throw Later();
+    waits.pause();
     out = buffers.lend(size);
+    waits.go_on();
     return out.data();
   });
   return out;
 }
 
 // An index only saves time: what cannot be read is as good as none.
-void read_seek(Sample& sample, const Origin& origin, BufferList& buffers) {
+void read_seek(Sample& sample, const Origin& origin, BufferList& buffers, Worker& worker) {
   if (origin.seek == nullptr || sample.seek_location.size <= 0) return;
   try {
-    sample.seek = read(*origin.seek, sample.seek_location, buffers);
+    sample.seek = read(*origin.seek, sample.seek_location, buffers, worker);
   } catch (const FileError&) {
     sample.seek = {};
   } catch (const Later&) {
@@ -111,7 +135,7 @@ bool read_now(Sample& sample, Worker& worker) {
   const Unread from = std::exchange(sample.unread, {});
   sample.seek = {};
   try {
-    sample.encoded = read(*from.files, sample.location, *from.buffers);
+    sample.encoded = read(*from.files, sample.location, *from.buffers, worker);
   } catch (const Later&) {
     sample.end(kForeign, kLarge);
     return false;
@@ -127,9 +151,9 @@ void fetch(Sample& sample, const Origin& origin, BufferList& buffers, Worker& wo
   try {
     if (sample.raw_height > 0) return look_raw(sample, origin);
     Stopwatch watch(worker.stats);
-    read_seek(sample, origin, buffers);
+    read_seek(sample, origin, buffers, worker);
     if (!known_by_layer(sample, origin, buffers)) {
-      sample.encoded = read(*origin.files, sample.location, buffers);
+      sample.encoded = read(*origin.files, sample.location, buffers, worker);
       look(sample, origin.check, worker);
     }
     watch.lap(Stage::kRead);

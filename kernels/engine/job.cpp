@@ -199,23 +199,23 @@ bool Job::all_read() const {
 void Job::go_on() noexcept {
   if (phase_ == Phase::kMix) unmixed_ = {};
   if (cancelled_) return;
-  if (phase_ == Phase::kFetch && draw_ && all_read()) go_to(Phase::kDraw, 1, true);
+  if (phase_ == Phase::kFetch && draw_ && all_read()) go_to(Phase::kDraw, 1);
   if (phase_ == Phase::kDraw && left_ == 0) {
     draw_ = nullptr;
     if (!drawn_) return;
-    go_to(Phase::kMake, static_cast<int64_t>(to_store_.size()), false);
+    go_to(Phase::kMake, static_cast<int64_t>(to_store_.size()));
     done_.notify_all();  // for wait_started
   } else if (phase_ == Phase::kMake && mixes() && all_made()) {
-    go_to(Phase::kMix, size(), true);
+    go_to(Phase::kMix, size());
   }
 }
 
-bool Job::go_to(Phase phase, int64_t tasks, bool first) noexcept {
+bool Job::go_to(Phase phase, int64_t tasks) noexcept {
   phase_ = phase;
   left_ = tasks;
   if (tasks == 0) return true;
   try {
-    first ? pool_->go_on(*this, tasks) : pool_->submit(*this, tasks, false);
+    phase == Phase::kMake ? pool_->go_on_before_reads(*this, tasks) : pool_->go_on(*this, tasks);
     return true;
   } catch (const std::bad_alloc&) {
     left_ = 0;

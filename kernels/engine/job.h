@@ -105,7 +105,7 @@ class Job final : public Work {
   void begin(int64_t tasks);
   void prepare(std::vector<Planned> pictures);
   void draw() noexcept;
-  bool go_to(Phase phase, int64_t tasks, bool first) noexcept;
+  bool go_to(Phase phase, int64_t tasks) noexcept;
   void run(int64_t task, Worker& worker) noexcept override;
   void make(int64_t n, Worker& worker) noexcept;
   // A step of others' thread, with a worker that it borrows.

@@ -3,6 +3,9 @@
 //
 // A work hands in a range of tasks as one ticket; threads take them one by one from the oldest
 // ticket that suits them.
+//
+// Whether reading waits is seen in the reads. Where files lie in memory, readers would only take
+// cores away, from whoever has one: a batch is read, then, by the thread that decodes it next.
 #include "engine/pool.h"
 
 #include <algorithm>
@@ -20,6 +23,7 @@ using Clock = std::chrono::steady_clock;
 // read hangs.
 constexpr std::chrono::milliseconds kStuck{1000};
 constexpr std::chrono::milliseconds kLook{20};  // how often a wait looks for that
+constexpr int64_t kWary = 256;                  // reads that readers do after one that has waited
 
 }  // namespace
 
@@ -27,6 +31,7 @@ Pool::Pool(int threads, int readers)
     : process_(os::process()),
       threads_(threads),
       readers_(threads > 0 ? readers : 0),
+      reads_left_(kWary),
       running_(threads_ + readers_) {
   const os::SignalsBlocked blocked;
   room::most();               // made now: tasks must not fail at it
@@ -69,21 +74,32 @@ void Pool::check_process() const {
                            "; make a new Pool after fork");
 }
 
-void Pool::submit(Work& work, int64_t tasks, bool reads) { put({&work, 0, tasks, reads}, false); }
+void Pool::submit(Work& work, int64_t tasks, bool reads) {
+  put({&work, 0, tasks, reads}, Place::kLast);
+}
 
-void Pool::go_on(Work& work, int64_t tasks) { put({&work, 0, tasks, false}, true); }
+void Pool::go_on(Work& work, int64_t tasks) { put({&work, 0, tasks, false}, Place::kFirst); }
 
-void Pool::put(const Ticket& ticket, bool first) {
+void Pool::go_on_before_reads(Work& work, int64_t tasks) {
+  put({&work, 0, tasks, false}, Place::kBeforeReads);
+}
+
+void Pool::put(const Ticket& ticket, Place place) {
   check_process();
   limited_ = room::limited();
+  bool for_readers = false;
   {
     const std::lock_guard lock(mutex_);
     if (closed_) throw std::runtime_error("Pool: closed");
-    queue_.insert(first ? queue_.begin() : queue_.end(), ticket);
+    auto at = place == Place::kFirst ? queue_.begin() : queue_.end();
+    if (place == Place::kBeforeReads)
+      at = std::find_if(queue_.begin(), at, [](const Ticket& it) { return it.reads; });
+    queue_.insert(at, ticket);
+    for_readers = ticket.reads && reads_wait();
   }
   // One: whoever takes a task and leaves others behind wakes the next (loop).
   more_.notify_one();
-  if (ticket.reads) more_reads_.notify_one();
+  if (for_readers) more_reads_.notify_one();
 }
 
 void Pool::cancel(Work& work) {
@@ -97,13 +113,11 @@ void Pool::cancel(Work& work) {
   if (dropped > 0) work.finished(dropped, true);
 }
 
-bool Pool::is_for(const Ticket& ticket, bool reader) const {
-  return readers_ == 0 || ticket.reads == reader;
-}
-
 bool Pool::claim(Claim& claim, bool reader) {
+  const bool apart = reads_wait();
+  if (reader && !apart) return false;
   auto oldest = std::find_if(queue_.begin(), queue_.end(),
-                             [&](const Ticket& it) { return is_for(it, reader); });
+                             [&](const Ticket& it) { return !apart || it.reads == reader; });
   if (oldest == queue_.end() && !reader) oldest = queue_.begin();
   if (oldest == queue_.end()) return false;
   claim = {oldest->work, oldest->next++, Clock::now(), oldest->reads};
@@ -161,8 +175,16 @@ void Pool::end_of_thread() {
 // What reads waits for nobody: it needs little memory, and may take long.
 void Pool::run(const Claim& now, Worker& worker) {
   const room::Task task(limited_ && !now.reads);
+  const int64_t waits = worker.waits;
   now.work->run(now.task, worker);
   worker.trim();
+  if (now.reads && readers_ > 0) note_read(worker.waits > waits);
+}
+
+// Without the lock: what a thread misses of it costs a moment.
+void Pool::note_read(bool waited) {
+  if (!waited && reads_left_ > 0) --reads_left_;
+  if (waited && reads_left_.exchange(kWary) <= 0) more_reads_.notify_one();
 }
 
 bool Pool::help() {

@@ -36,9 +36,9 @@ class Work {
 // says so.
 class Pool {
  public:
-  // threads=0: tasks run in help(). readers: threads that only take tasks that read, so that none
-  // of the others waits for a disk while it could decode; they read too once nothing else is to be
-  // done.
+  // threads=0: tasks run in help(). readers: threads that only take tasks that read, as long as
+  // reading waits, so that none of the others waits for a disk while it could decode; they read too
+  // once nothing else is to be done. Where reading waits for nothing, the others do it in turn.
   static std::shared_ptr<Pool> make(int threads, int readers);
   ~Pool();
   Pool(const Pool&) = delete;
@@ -47,10 +47,12 @@ class Pool {
   int threads() const { return threads_; }
   const std::shared_ptr<BufferList>& buffers() const { return buffers_; }
 
-  // Throws std::runtime_error once the pool is closed
+  // Throw std::runtime_error once the pool is closed.
   void submit(Work& work, int64_t tasks, bool reads);
-  // The same, before all others: the work has waited its turn already
+  // Of a work that has waited its turn already: before all others
   void go_on(Work& work, int64_t tasks);
+  // … or before all that is only to be read
+  void go_on_before_reads(Work& work, int64_t tasks);
   void cancel(Work& work);  // what has not begun is never run
   // threads=0: run the oldest task; false: there is none
   bool help();
@@ -94,11 +96,13 @@ class Pool {
     bool reads = false;
     bool others = false;  // tasks were left in the queue
   };
+  enum class Place { kFirst, kBeforeReads, kLast };
 
   Pool(int threads, int readers);
-  void put(const Ticket& ticket, bool first);
+  void put(const Ticket& ticket, Place place);
   bool claim(Claim& claim, bool reader);  // with mutex_ held
-  bool is_for(const Ticket& ticket, bool reader) const;
+  bool reads_wait() const { return readers_ > 0 && reads_left_ > 0; }
+  void note_read(bool waited);
   void run(const Claim& now, Worker& worker);
   void loop(int thread);
   void loop_background();
@@ -120,6 +124,8 @@ class Pool {
   std::deque<std::function<void()>> calls_;
   std::vector<std::shared_ptr<void>> left_;  // that nobody needs any more
   bool closed_ = false;
+  // Reads that are left to the readers, since one has waited
+  std::atomic<int64_t> reads_left_;
   std::vector<Claim> running_;                             // by thread of the crew
   std::chrono::steady_clock::time_point calling_since_{};  // of the background thread; 0: it waits
   int alive_ = 0;                                          // threads that have not ended

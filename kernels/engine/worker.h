@@ -27,9 +27,10 @@ struct Worker {
   cpu::CropScratch passes;
   std::vector<cpu::CropPlan> plans;  // one per picture of a sample
   StageStats stats;
+  int64_t waits = 0;  // how often a file was waited for
   room::Claim claim;  // for the image that is made now, if it needs more than a thread's share
   size_t beside = 0;  // bytes that this image takes besides its decoded pixels
-  Scratch shared;  // a resize that several pictures are windows of
+  Scratch shared;     // a resize that several pictures are windows of
 
   // Before `bytes` are taken to decode the image: waits where others have what this needs. What the
   // image has taken so far is lost.
