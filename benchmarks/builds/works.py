@@ -15,7 +15,7 @@ from PIL import Image
 
 import fastload
 from benchmarks.loaders import child, overhead
-from benchmarks.loaders.beside import Feed
+from benchmarks.loaders.beside_child import Feed
 from fastload.errors import FallbackWarning
 
 Work = Callable[[], float]

@@ -4,36 +4,30 @@ in turns alone and beside.
 Alone is the same process with the same loader, which stands still: its queue is full, and nobody
 takes a batch. Beside, a batch is taken before each step, so the loader works. A turn is steps
 alone, as many beside, and steps alone again; its figures are the median and the upper quartile of
-the steps beside, by the median of both parts alone. PyTorch's worker processes are the measure for
-fastload's threads: both have the same cores, which they share with the step.
+the steps beside, by the median of both parts alone. A core that has waited is slower at first, so a
+row also says how long a step takes, alone, after a sleep as long as the wait for a batch. PyTorch's
+worker processes are the measure for fastload's threads: both have the same cores, which they share
+with the step.
+
+Each loader has a process of its own (beside_child.py): after a fork, which PyTorch's starts workers
+by, all memory of its process is copied when it is next written, whoever writes it.
 """
 
-import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
+from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy as np
-import torch
-import torch.utils.data
-from torchvision import transforms
-from torchvision.datasets import ImageFolder
-
-import fastload
-from benchmarks.loaders.overhead import step
+from benchmarks.loaders.loader import answers
 from benchmarks.report import facts
 from benchmarks.report.row import Row, figure, measured
 from fastload.errors import UsageError
 from fastload.measure import Sample, interleaved, ratio
 
-OPERATORS = 2000
 IMAGES = 768  # of a part of a turn, at least: small batches are asked for several at once
-LOADERS: dict[str, Any] = {
-    "PyTorch DataLoader": torch.utils.data.DataLoader,
-    "fastload": fastload.DataLoader,
-}
-REFERENCE = "PyTorch DataLoader"
-QUIET = 0.3  # s until a loader of which nobody takes stands still
+LOADERS = ("PyTorch DataLoader", "fastload")
+REFERENCE = LOADERS[0]
 
 
 @dataclass(frozen=True)
@@ -72,7 +66,6 @@ def run(
     data: str, name: str, settings: Settings, on_done: Callable[[], None] = lambda: None
 ) -> list[Row]:
     settings.check()
-    torch.set_num_threads(1)
     common = {"data": facts.data_set(data, name), **facts.common()}
     return [
         row for case in settings.cases for row in compared(data, settings, case, common, on_done)
@@ -87,89 +80,44 @@ def compared(
     on_done: Callable[[], None],
 ) -> list[Row]:
     """The rows of one case; the loaders take turns, and each stands still in the other's."""
-    feeds = {name: Feed(make(data, settings, case)) for name, make in makers().items()}
-    quartiles: dict[str, list[float]] = {name: [] for name in feeds}
-
     augment, size, workers = case
-    steps = max(settings.steps, IMAGES // size)
-
-    def turn(name: str) -> float:
-        median, quartile = beside(feeds[name], steps)
-        quartiles[name].append(quartile)
-        return median
-
-    runs = {name: lambda name=name: turn(name) for name in feeds}
-    found = interleaved(runs, settings.repetitions, on_done)
-    for feed in feeds.values():
-        feed.close()
     shown = {"RandAugment": augment, "batch_size": size, "workers": workers}
+    spec = {**shown, "data": data, "size": settings.size}
+    spec["steps"] = max(settings.steps, IMAGES // size)
+    with ExitStack() as stack:
+        cache = stack.enter_context(TemporaryDirectory())
+        asked = {
+            name: stack.enter_context(
+                answers({**spec, "loader": name}, cache, "benchmarks.loaders.beside_child")
+            )
+            for name in LOADERS
+        }
+        for ask in asked.values():  # all that is made before the first batch
+            ask()
+        others: dict[str, list[tuple[float, ...]]] = {name: [] for name in asked}
+
+        def turn(name: str) -> float:
+            median, *rest = asked[name]()
+            others[name].append(tuple(rest))
+            return median
+
+        runs = {name: lambda name=name: turn(name) for name in asked}
+        found = interleaved(runs, settings.repetitions, on_done)
     return [
         Row(
             "beside", name, shown, page_cache="warm", unit="times as long as alone",
             reference=None if name == REFERENCE else REFERENCE,
-            also=figure("upper_quartile", ratio(
-                Sample(tuple(quartiles[name])), Sample((1.0,) * settings.repetitions)
-            )),
+            also=_also(others[name]),
             **measured(sample, None if name == REFERENCE else found[REFERENCE]), **common,
         )
         for name, sample in found.items()
     ]  # fmt: skip
 
 
-def makers() -> dict[str, Callable[..., Any]]:
-    def make(kind: Any) -> Callable[..., Any]:
-        def loader(data: str, settings: Settings, case: tuple[bool, int, int]) -> Any:
-            augment, size, workers = case
-            policy = [transforms.RandAugment(num_ops=1)] if augment else []
-            chain = transforms.Compose(
-                [
-                    transforms.RandomResizedCrop(settings.size),
-                    transforms.RandomHorizontalFlip(),
-                    *policy,
-                    transforms.PILToTensor(),
-                ]
-            )
-            return kind(
-                ImageFolder(data, chain), size, shuffle=True, num_workers=workers, drop_last=True
-            )
-
-        return loader
-
-    return {name: make(kind) for name, kind in LOADERS.items()}
-
-
-class Feed:
-    """A loader's batches, epoch after epoch."""
-
-    def __init__(self, loader: Any) -> None:
-        self.loader, self.batches = loader, iter(loader)
-
-    def take(self) -> None:
-        if next(self.batches, None) is None:
-            self.batches = iter(self.loader)
-            next(self.batches)
-
-    def close(self) -> None:
-        del self.batches, self.loader
-
-
-def beside(feed: Feed, steps: int) -> tuple[float, float]:
-    """Median and upper quartile of steps beside the loader, by the median of those alone."""
-    feed.take()
-    time.sleep(QUIET)
-    before = timed(lambda: None, steps)
-    between = timed(feed.take, steps)
-    time.sleep(QUIET)
-    alone = float(np.median(before + timed(lambda: None, steps)))
-    return float(np.median(between)) / alone, float(np.quantile(between, 0.75)) / alone
-
-
-def timed(take: Callable[[], None], steps: int) -> list[float]:
-    """Seconds of each step, after what comes before it."""
-    some, out = torch.ones(16, 16), []
-    for _ in range(steps):
-        take()
-        start = time.perf_counter()
-        step(some, OPERATORS)
-        out.append(time.perf_counter() - start)
-    return out
+def _also(turns: list[tuple[float, ...]]) -> dict[str, float]:
+    alone = Sample((1.0,) * len(turns))
+    quartiles, rested = (Sample(values) for values in zip(*turns, strict=True))
+    return {
+        **figure("upper_quartile", ratio(quartiles, alone)),
+        **figure("after_sleep", ratio(rested, alone)),
+    }

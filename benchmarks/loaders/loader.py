@@ -149,7 +149,21 @@ def child(
     folder: str | None = None,
     flags: Sequence[str] = (),
 ) -> Iterator[Callable[[], float]]:
-    """A process that runs one epoch per call, and sleeps between; cache: where it keeps the seek
+    """A process that runs one epoch per call, and sleeps between; see `answers`."""
+    with answers(spec, cache, module, environment, folder, flags) as ask:
+        yield lambda: ask()[0]
+
+
+@contextmanager
+def answers(
+    spec: dict[str, Any],
+    cache: str,
+    module: str,
+    environment: dict[str, str] | None = None,
+    folder: str | None = None,
+    flags: Sequence[str] = (),
+) -> Iterator[Callable[[], list[float]]]:
+    """A process that says some numbers per call, and sleeps between; cache: where it keeps the seek
     indexes that it makes; folder: where it works, and looks for packages first; flags: of Python.
     """
     command = [sys.executable, *flags, "-m", module, json.dumps(spec)]
@@ -164,18 +178,19 @@ def child(
     if into is None or out is None:  # cannot be: both are pipes
         raise BackendError(f"{spec['loader']}: no pipes; report this")
 
-    def epoch() -> float:
+    def ask() -> list[float]:
         try:
             into.write("\n")
             into.flush()
-            return float(out.readline())
+            first, *others = out.readline().split()  # ValueError where it has ended
+            return [float(text) for text in (first, *others)]
         except (BrokenPipeError, ValueError) as error:
             raise BackendError(
                 f"{spec['loader']}: its process ended ({process.wait()}); see its message above"
             ) from error
 
     with process:  # leaving closes the pipes, which ends the child
-        yield epoch
+        yield ask
 
 
 def rows(settings: Settings, results: dict[str, Sample], common: dict[str, Any]) -> list[Row]:

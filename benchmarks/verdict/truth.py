@@ -2,17 +2,16 @@
 taken away.
 """
 
-import multiprocessing
-import os
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.report import cpu
 from benchmarks.verdict import work
 from benchmarks.verdict.scenarios import CPU, IMAGES, Scenario
 from fastload.system.machine import usable_cores
@@ -24,7 +23,6 @@ DISTURBED = (
 )
 SETTLE = 4  # batches that count for nothing, besides those that were prefetched
 FEWEST = 12  # batches of a run
-TICK = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
@@ -199,25 +197,12 @@ def work_ms(scenario: Scenario) -> float:
 
 def _cpu(pids: list[int]) -> tuple[float, float]:
     """CPU seconds so far: of this process, its workers and `pids`; of the whole machine."""
-    children = [child.pid for child in multiprocessing.active_children() if child.pid is not None]
-    ours = sum(_of(pid) for pid in (os.getpid(), *children, *pids))
+    ours = cpu.ours() + sum(map(cpu.of, pids))
     fields = [
         int(text)
         for text in Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0].split()[1:]
     ]
-    return ours, (sum(fields[:8]) - fields[3] - fields[4]) / TICK
-
-
-def _of(pid: int) -> float:
-    with suppress(OSError):
-        parts = (
-            Path(f"/proc/{pid}/stat")
-            .read_text(encoding="ascii", errors="replace")
-            .rpartition(")")[2]
-            .split()
-        )
-        return (int(parts[11]) + int(parts[12])) / TICK
-    return 0.0
+    return ours, (sum(fields[:8]) - fields[3] - fields[4]) / cpu.TICK
 
 
 def facts(truth: Truth) -> dict[str, Any]:
