@@ -52,6 +52,7 @@ class Threaded:
         self.next: deque[Started | Ready | Exception] = deque()
         self.pending, self.closed = 0, False
         self.seen: int | None = None  # what `ready` has said, for the next batch
+        self.early = False  # whether the request that follows the next batch is made already
         self.feed = feed = Feed(seek)
         self.thread = engine.feeder(feed)
         self.sender = _sender(engine, feed) if engine.uploader else None
@@ -96,6 +97,9 @@ class Threaded:
         pace = self.feed.pace
         away, ready = pace.asked(), self.ready if self.seen is None else self.seen
         self.seen = None
+        if not ready and not self.early:  # so that the feeder works while we wait
+            self.early = True
+            self._request()
         item = self.next[0] if self.next else None
         if item is None or self.timeout or (type(item) is Started and not item.goes_on):
             item = self._wait()
@@ -111,7 +115,11 @@ class Threaded:
         finally:
             spent = item.batch.job if isinstance(item, Started) else None
             del item  # a traceback holds this frame
-            self._request(spent)
+            if not self.early:
+                self._request(spent)
+            else:
+                self.early = False
+                self.feed.spent.append(spent)
 
     def close(self) -> None:
         """Ends the epoch, and its threads before this returns, unless one is stuck."""
