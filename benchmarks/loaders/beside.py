@@ -1,5 +1,5 @@
-"""How long a training's step takes beside a loader: OPERATORS small operators, launched by Python,
-in turns alone and beside.
+"""How long a training's step takes beside a loader: 2,000 small operators, launched by Python, in
+turns alone and beside.
 
 Alone is the same process with the same loader, which stands still: its queue is full, and nobody
 takes a batch. Beside, a batch is taken before each step, so the loader works. A turn is steps
@@ -9,8 +9,9 @@ row also says how long a step takes, alone, after a sleep as long as the wait fo
 worker processes are the measure for fastload's threads: both have the same cores, which they share
 with the step.
 
-Each loader has a process of its own (beside_child.py): after a fork, which PyTorch's starts workers
-by, all memory of its process is copied when it is next written, whoever writes it.
+Each loader has a process of its own (beside_child.py). PyTorch's loader forks its workers. After a
+fork, each page of the process is copied when it is next written, and fastload's threads would wait
+for that.
 """
 
 from collections.abc import Callable

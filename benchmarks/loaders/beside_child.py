@@ -56,9 +56,6 @@ class Feed:
             self.batches = iter(self.loader)
             next(self.batches)
 
-    def close(self) -> None:
-        del self.batches, self.loader
-
 
 def beside(feed: Feed, steps: int) -> tuple[float, float, float]:
     """By the median of steps alone: median and upper quartile of those beside the loader, and

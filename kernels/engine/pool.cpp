@@ -4,8 +4,8 @@
 // A work hands in a range of tasks as one ticket; threads take them one by one from the oldest
 // ticket that suits them.
 //
-// Whether reading waits is seen in the reads. Where files lie in memory, readers would only take
-// cores away, from whoever has one: a batch is read, then, by the thread that decodes it next.
+// Readers read as long as reads wait. Where files lie in memory, waking readers would only take
+// cores from other threads, so the threads that decode read there.
 #include "engine/pool.h"
 
 #include <algorithm>
