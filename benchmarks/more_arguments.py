@@ -4,6 +4,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from benchmarks.builds import cli as builds
+from benchmarks.ffcv import small
 from benchmarks.loaders import bucket_cli, presets_cli, token_cli
 from benchmarks.web import cli as web
 
@@ -33,10 +34,11 @@ def add(verbs: "Verbs", measuring: argparse.ArgumentParser) -> None:
             presets_cli.add_masks,
             "images with masks of classes, against PyTorch's",
         ),
+        ("small", small.add, "images of 40 px on one core: fastload against FFCV and PyTorch"),
         ("wheel", builds.add_wheel, "a wheel against a build from source, for this Python"),
         ("gil", builds.add_gil, "a free-threaded Python, with its GIL and without it"),
     ):
         verb = verbs.add_parser(name, parents=[measuring], help=what)
-        if arguments in (builds.add_wheel, builds.add_gil):
+        if arguments in (builds.add_wheel, builds.add_gil, small.add):
             add_data(verb)
         arguments(verb)

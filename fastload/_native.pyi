@@ -482,19 +482,34 @@ def snappy_unpack(elements: Any, skip: int, size: int) -> bytes:
     """
 
 @final
+class PixelArray:
+    """uint8 [N, H, W, 3], any strides, as a file would have it: image by image, row by row.
+
+    The array is kept and never copied; what is changed in it is seen by later reads.
+    """
+
+    def __init__(self, pixels: NDArray[np.uint8]) -> None: ...
+
 class Files:
     """Files that samples live in.
 
     keep_open: descriptors are kept (few large files), else opened per read (many small ones).
     packed: of samples that Snappy has packed inside of the files, indexes, each with the number of
         its first file; by that.
+    arrays: numbers of files, and what is read in their place; their paths only name them.
     """
 
     def __init__(
-        self, paths: Sequence[str], keep_open: bool, packed: Sequence[tuple[int, PackedIndex]] = ()
+        self,
+        paths: Sequence[str],
+        keep_open: bool,
+        packed: Sequence[tuple[int, PackedIndex]] = (),
+        arrays: Sequence[tuple[int, PixelArray]] = (),
     ) -> None: ...
     @property
     def packed(self) -> list[tuple[int, PackedIndex]]: ...
+    @property
+    def arrays(self) -> list[tuple[int, PixelArray]]: ...
     def place(self, file: int, offset: int, size: int) -> tuple[int, int]:
         """Offset and size in the file of what is read for such a sample. Raises OSError."""
     def __len__(self) -> int: ...

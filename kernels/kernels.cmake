@@ -110,6 +110,7 @@ set(fastload_engine
   kernels/engine/draws.cpp
   kernels/engine/fetch.cpp
   kernels/engine/files.cpp
+  kernels/engine/pixel_array.cpp
   kernels/engine/job.cpp
   kernels/engine/job_end.cpp
   kernels/engine/lent.cpp

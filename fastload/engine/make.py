@@ -23,8 +23,9 @@ from fastload.sources import collect
 from fastload.system import devices
 
 MOST_AHEAD = 8  # batches under way, which threads share
-# Batches that the feeder is asked for at once: at most, and of how many images and bytes in all
-TOGETHER, IMAGES, BYTES = 8, 128, 64 << 20
+# Batches that the feeder is asked for at once: at most, and of how many images or bytes in all. Few
+# bytes are made so soon that they may be of more images; none takes more than BYTES.
+TOGETHER, IMAGES, FEW_BYTES, BYTES = 8, 128, 8 << 20, 64 << 20
 
 
 class OwnOptions(Protocol):
@@ -103,7 +104,8 @@ def together(images: int | None, nbytes: int) -> int:
     """
     if not images or not nbytes:
         return 1
-    return max(1, min(TOGETHER, IMAGES // images, BYTES // (images * nbytes)))
+    size = images * nbytes
+    return max(1, min(TOGETHER, max(IMAGES // images, FEW_BYTES // size), BYTES // size))
 
 
 def _images(loader: EngineOptions, plan: Plan) -> int | None:

@@ -1,6 +1,5 @@
 """Images that are in memory as pixels, not as files: CIFAR, MNIST and their like."""
 
-import os
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -28,12 +27,18 @@ class ArraySource:
 
     @cached_property
     def files(self) -> _native.Files:
-        """Nothing is read: every sample is 0 bytes, and `pixels` has the rest."""
-        return _native.Files((os.devnull,), keep_open=True)
+        """The images, as if they were one file of raw pixels."""
+        images = self.images
+        if images.ndim == 3:
+            images = np.broadcast_to(images[..., None], (*images.shape, 3))
+        return _native.Files([self.where], keep_open=True, arrays=[(0, _native.PixelArray(images))])
 
     def locate(self, samples: Longs) -> Location:
-        nothing = np.zeros_like(samples)
-        return Location(nothing, nothing, nothing, None)
+        height, width = self.images.shape[1:3]
+        count, size = len(samples), height * width * 3
+        nothing, raw = np.zeros(count, np.int64), np.empty((count, 2), np.int32)
+        raw[:] = height, width
+        return Location(nothing, samples * size, np.full(count, size), None, None, raw)
 
     def pixels(self, sample: int) -> Pixels:
         image = self.images[sample]

@@ -57,20 +57,27 @@ class BetonSource:
         return _native.Files([self.where], keep_open=True)
 
     def locate(self, samples: Longs) -> Location:
-        cells = self.file.column(self.image)[samples]
-        size = self.file.size_at(cells["data_ptr"])
-        raw = np.where(cells["mode"] == RAW, (cells["height"], cells["width"]), 0).T.astype(
-            np.int32
-        )
+        offset, size, raw = self._places
         indexes = self.seek.locate(samples) if self.seek else None
         return Location(
-            np.zeros_like(samples),
-            cells["data_ptr"].astype(np.int64),
-            size,
+            np.zeros(len(samples), np.int64),
+            offset[samples],
+            size[samples],
             None,
             indexes,
-            np.ascontiguousarray(raw),
+            raw[samples],
         )
+
+    @cached_property
+    def _places(self) -> tuple[Longs, Longs, Ints]:
+        """Of all samples: offset, size, and `Location.raw`. Kept, since finding the payload of an
+        address takes as long as making a small image.
+        """
+        cells = self.file.column(self.image)
+        raw = np.stack([cells["height"], cells["width"]], axis=1).astype(np.int32)
+        raw[cells["mode"] != RAW] = 0
+        size = self.file.size_at(cells["data_ptr"])
+        return cells["data_ptr"].astype(np.int64), size, raw
 
     def sizes(self, samples: Longs) -> Ints:
         """int32 [N, 2]: heights and widths, px, as the file's rows say."""

@@ -201,12 +201,10 @@ class Concat:
 def _joined(parts: list[_native.Files]) -> _native.Files:
     paths = [files.path(file) for files in parts for file in range(len(files))]
     first = np.cumsum([0, *map(len, parts)])
-    packed = [
-        (start + its, index)
-        for files, start in zip(parts, first.tolist(), strict=False)
-        for its, index in files.packed
-    ]
-    return _native.Files(paths, keep_open=len(paths) <= FEW, packed=packed)
+    starting = list(zip(parts, first.tolist(), strict=False))
+    packed = [(start + its, index) for files, start in starting for its, index in files.packed]
+    arrays = [(start + its, array) for files, start in starting for its, array in files.arrays]
+    return _native.Files(paths, keep_open=len(paths) <= FEW, packed=packed, arrays=arrays)
 
 
 def _checksums(

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "augment/program.h"
+#include "base/error.h"
 
 namespace fl::augment {
 
@@ -20,7 +21,7 @@ std::span<const Range> ranges(Code code);  // of its arguments, those that it ha
 // Column by column as _native.pyi states them. Throws ValueError for the first bad one; identities
 // are left out. `where` names the program; height and width (px) are of the image it runs on. The
 // program points to `functions`.
-Program parse(const std::string& where, const double* rows, int64_t depth, int height, int width,
+Program parse(const Where& where, const double* rows, int64_t depth, int height, int width,
               std::span<const Function> functions = {});
 
 }  // namespace fl::augment

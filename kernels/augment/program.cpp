@@ -23,19 +23,11 @@ std::string text(double value) {
   return out;
 }
 
-// A row of a program; its name is made only for an error.
-struct Where {
-  const std::string& program;
-  int64_t row;
-
-  std::string text() const { return program + "[" + std::to_string(row) + "]"; }
-};
-
 double checked(const Where& where, double value, const Range& range) {
   const bool good =
       value >= range.low && value <= range.high && (!range.whole || value == std::floor(value));
   if (!good)  // NaN too
-    refuse(where.text(), range.name, text(value),
+    refuse(where, range.name, text(value),
            (range.whole ? "a whole number, " : "") + text(range.low) + ".." + text(range.high));
   return value;
 }
@@ -45,9 +37,9 @@ void check_blur(const Where& where, const Instruction& it, int height, int width
   for (int axis = 0; axis < 2; ++axis) {
     const int taps = static_cast<int>(it.arguments[axis]), side = axis == 0 ? width : height;
     const char* name = axis == 0 ? "taps across" : "taps down";
-    if (taps % 2 == 0) refuse(where.text(), name, std::to_string(taps), "an odd number");
+    if (taps % 2 == 0) refuse(where, name, std::to_string(taps), "an odd number");
     if (taps / 2 >= side)
-      refuse(where.text(), name, std::to_string(taps),
+      refuse(where, name, std::to_string(taps),
              "at most " + std::to_string(2 * side - 1) + " on this image");
   }
 }
@@ -56,17 +48,17 @@ void check_blur(const Where& where, const Instruction& it, int height, int width
 void check_border(const Where& where, const Instruction& it, int height, int width) {
   const auto& a = it.arguments;
   if (a[1] + a[3] > height || a[2] + a[4] > width)
-    refuse(where.text(), "what stands inside the border",
+    refuse(where, "what stands inside the border",
            text(a[3]) + "x" + text(a[4]) + " px from row " + text(a[1]) + ", column " + text(a[2]),
            "a part of " + std::to_string(height) + "x" + std::to_string(width) + " px");
   if (static_cast<Border>(a[0]) != Border::kConstant && a[3] * a[4] == 0)
-    refuse(where.text(), "what stands inside the border", "nothing", "1 px or more");
+    refuse(where, "what stands inside the border", "nothing", "1 px or more");
 }
 
 // The program keeps a pointer into the caller's table, which must outlive it.
 const Function* find(const Where& where, double number, std::span<const Function> functions) {
   if (number >= static_cast<double>(functions.size()))
-    refuse(where.text(), "function", text(number),
+    refuse(where, "function", text(number),
            functions.empty() ? "none, since there are no functions"
                              : "0.." + std::to_string(functions.size() - 1));
   return &functions[static_cast<size_t>(number)];
@@ -90,10 +82,10 @@ Instruction instruction(const Where& where, const double* row, int height, int w
 }  // namespace
 
 #define FL_MAP(number) {"coefficient " #number, -kFarMap, kFarMap}
-#define FL_OTHER(name, ...)                                           \
-  case Code::k##name: {                                               \
-    static constexpr std::initializer_list<Range> all{__VA_ARGS__};   \
-    return {all.begin(), all.size()};                                 \
+#define FL_OTHER(name, ...)                                         \
+  case Code::k##name: {                                             \
+    static constexpr std::initializer_list<Range> all{__VA_ARGS__}; \
+    return {all.begin(), all.size()};                               \
   }
 #define FL_LOOKUP(name, result, ...) FL_OTHER(name, __VA_ARGS__)
 std::span<const Range> ranges(Code code) {
@@ -109,7 +101,7 @@ std::span<const Range> ranges(Code code) {
 #undef FL_MAP
 
 // Sums and mixes need a Start before them: it makes the memory that they use.
-Program parse(const std::string& where, const double* rows, int64_t depth, int height, int width,
+Program parse(const Where& where, const double* rows, int64_t depth, int height, int width,
               std::span<const Function> functions) {
   Program out;
   bool started = false;
@@ -119,11 +111,11 @@ Program parse(const std::string& where, const double* rows, int64_t depth, int h
     refuse(where, "image", std::to_string(height) + "x" + std::to_string(width),
            "at most " + std::to_string(kMaxSide) + " px a side");
   for (int64_t k = 0; k < depth; ++k) {
-    const Where row{where, k};
+    const Where row(where, k);
     const Instruction it = instruction(row, rows + k * kColumns, height, width, functions);
     if (it.code == Code::kStart) started = true;
     if (it.code > Code::kStart && it.code < Code::kCustom && !started)
-      refuse(row.text(), "instruction", kCodeNames[static_cast<int>(it.code)], "a Start before it");
+      refuse(row, "instruction", kCodeNames[static_cast<int>(it.code)], "a Start before it");
     if (it.code != Code::kIdentity) out.push_back(it);
   }
   return out;

@@ -1,8 +1,10 @@
 // Exceptions that carry what Python needs, and the text of one: "where: what (got, want)".
 #pragma once
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace fl {
 
@@ -30,5 +32,26 @@ struct IndexError : FileError {
                                 const std::string& got, const std::string& want) {
   throw std::invalid_argument(where + ": " + what + " (got " + got + ", want " + want + ")");
 }
+
+// The name of what an error is about, or of an entry of it. Its text is made for an error only:
+// strings for each sample of a batch would take as long as much of the work.
+class Where {
+ public:
+  // NOLINTBEGIN(google-explicit-constructor): names stand where a Where is asked for, and the other
+  // way round
+  Where(const char* name) : name_(name) {}
+  Where(const std::string& name) : name_(name) {}
+  Where(const Where& list, int64_t entry) : list_(&list), entry_(entry) {}
+  operator std::string() const {
+    return list_ == nullptr ? std::string(name_)
+                            : std::string(*list_) + "[" + std::to_string(entry_) + "]";
+  }
+  // NOLINTEND(google-explicit-constructor)
+
+ private:
+  std::string_view name_;
+  const Where* list_ = nullptr;
+  int64_t entry_ = 0;
+};
 
 }  // namespace fl

@@ -1,7 +1,7 @@
 // Texts of the array checks.
 //
-// Only contiguous arrays pass: kernels compute addresses from shapes. Arrays without elements count
-// as contiguous.
+// Only contiguous arrays pass, but where check_strided is asked: kernels compute addresses from
+// shapes. Arrays without elements count as contiguous.
 #include "bind/arrays.h"
 
 #include <algorithm>
@@ -74,6 +74,14 @@ void check(const std::string& where, const Facts& got, std::initializer_list<int
            nb::dlpack::dtype type) {
   if (got.type != type) refuse(where, "dtype", name(got.type), name(type));
   check(where, got, shape);
+}
+
+void check_strided(const std::string& where, const Facts& got, std::initializer_list<int64_t> shape,
+                   nb::dlpack::dtype type) {
+  Facts as_if = got;
+  for (size_t i = as_if.shape.size(), want = 1; i-- > 0; want *= as_if.shape[i])
+    as_if.strides[i] = static_cast<int64_t>(want);
+  check(where, as_if, shape, type);
 }
 
 std::vector<Crop> crops(const std::string& where, const Input& rows, int64_t count) {

@@ -47,6 +47,9 @@ struct Facts {
 void check(const std::string& where, const Facts& got, std::initializer_list<int64_t> shape);
 void check(const std::string& where, const Facts& got, std::initializer_list<int64_t> shape,
            nb::dlpack::dtype type);
+// The same of any strides.
+void check_strided(const std::string& where, const Facts& got, std::initializer_list<int64_t> shape,
+                   nb::dlpack::dtype type);
 
 template <class T, class Array>
 auto* checked(const std::string& where, const Array& array, std::initializer_list<int64_t> shape) {

@@ -79,10 +79,10 @@ std::vector<augment::Program> parse_programs(const std::string& where, const Pro
   const auto depth = static_cast<int64_t>(programs.rows.shape(1));
   std::vector<augment::Program> out;
   out.reserve(count);
+  const Where list(where);
   for (int64_t n = 0; n < count; ++n)
-    out.push_back(augment::parse(where + "[" + std::to_string(n) + "]",
-                                 rows + n * depth * augment::kColumns, depth, height, width,
-                                 functions));
+    out.push_back(augment::parse({list, n}, rows + n * depth * augment::kColumns, depth, height,
+                                 width, functions));
   return out;
 }
 

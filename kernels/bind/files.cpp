@@ -46,6 +46,52 @@ std::shared_ptr<const PackedIndex> packed_index(FsPath where, int file, const In
   return std::make_shared<const PackedIndex>(std::move(where.bytes), file, std::move(parts));
 }
 
+// Python's PixelArray, which all Files that read it share.
+struct PyPixels {
+  std::shared_ptr<const PixelArray> array;
+};
+
+// A thread of a pool may be the last to have it, even after the interpreter.
+void drop(const Input* pixels) {
+  if (nb::is_alive()) delete pixels;
+}
+
+// uint8 [N, H, W, 3] of any strides.
+PyPixels pixel_array(const Input& pixels) {
+  const char* what = "PixelArray: pixels";
+  const Facts facts(pixels);
+  check_strided(what, facts, {kAny, kAny, kAny, kChannels}, nb::dtype<uint8_t>());
+  const PixelArray::Shape shape{facts.shape[0], facts.shape[1], facts.shape[2]};
+  if (shape.height < 1 || shape.width < 1 || shape.height > kMostGiven / shape.width)
+    refuse(what, "size", std::to_string(shape.height) + "x" + std::to_string(shape.width),
+           "1.." + std::to_string(kMostGiven) + " px");
+  const auto* data = static_cast<const uint8_t*>(pixels.data());
+  const auto& strides = facts.strides;  // bytes, of uint8
+  return {std::make_shared<const PixelArray>(
+      data, shape, std::array{strides[0], strides[1], strides[2], strides[3]},
+      std::shared_ptr<const void>(new Input(pixels), &drop))};
+}
+
+using ArrayPairs = std::vector<std::tuple<int64_t, PyPixels>>;
+
+std::vector<ArrayFile> arrays_of(const ArrayPairs& pairs, int64_t files) {
+  std::vector<ArrayFile> out;
+  for (const auto& [file, pixels] : pairs) {
+    if (file < 0 || file >= files)
+      refuse("Files: arrays[" + std::to_string(out.size()) + "]", "no such file",
+             std::to_string(file), "0.." + std::to_string(files - 1));
+    out.push_back({file, pixels.array});
+  }
+  return out;
+}
+
+ArrayPairs array_pairs(const PyFiles& self) {
+  ArrayPairs out;
+  for (const ArrayFile& each : self.files->arrays())
+    out.emplace_back(each.file, PyPixels{each.array});
+  return out;
+}
+
 using PackedPairs = std::vector<std::tuple<int64_t, PyPacked>>;
 
 std::vector<PackedFiles> packed_of(const PackedPairs& pairs, int64_t files) {
@@ -145,16 +191,23 @@ void bind_files(nb::module_& m) {
             new (self) PyPacked{packed_index(std::move(where), file, parts)};
           },
           "where"_a, "file"_a, "parts"_a);
+  nb::class_<PyPixels>(m, "PixelArray", nb::is_final())
+      .def(
+          "__init__",
+          [](PyPixels* self, const Input& pixels) { new (self) PyPixels{pixel_array(pixels)}; },
+          "pixels"_a.noconvert());
   m.def("snappy_unpack", &unpacked, "elements"_a, "skip"_a, "size"_a);
   nb::class_<PyFiles>(m, "Files", nb::is_final())
       .def(
           "__init__",
-          [](PyFiles* self, std::vector<FsPath> paths, bool keep_open, const PackedPairs& packed) {
+          [](PyFiles* self, std::vector<FsPath> paths, bool keep_open, const PackedPairs& packed,
+             const ArrayPairs& arrays) {
             const auto count = static_cast<int64_t>(paths.size());
             new (self) PyFiles{std::make_shared<const Files>(to_bytes(std::move(paths)), keep_open,
-                                                             packed_of(packed, count))};
+                                                             packed_of(packed, count),
+                                                             arrays_of(arrays, count))};
           },
-          "paths"_a, "keep_open"_a, "packed"_a = PackedPairs())
+          "paths"_a, "keep_open"_a, "packed"_a = PackedPairs(), "arrays"_a = ArrayPairs())
       .def("__len__", [](const PyFiles& self) { return self.files->count(); })
       .def(
           "path",
@@ -164,6 +217,7 @@ void bind_files(nb::module_& m) {
           },
           "file"_a)
       .def_prop_ro("packed", &packed_pairs)
+      .def_prop_ro("arrays", &array_pairs)
       .def("place", &place, "file"_a, "offset"_a, "size"_a)
       .def("read", &read, "file"_a, "offset"_a, "size"_a)
       .def("xxh3", &hash, "file"_a, "size"_a);

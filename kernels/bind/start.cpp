@@ -85,16 +85,17 @@ std::shared_ptr<Collector> set_collector(const nb::tuple& collect, std::vector<S
 void set_raw_sizes(const Input& raw, bool checked_bytes, std::vector<Sample>& samples) {
   const auto count = static_cast<int64_t>(samples.size());
   const int32_t* sizes = checked<int32_t>("Pool.fetch: raw", raw, {count, 2});
+  const Where list("Pool.fetch: raw");
   for (int64_t n = 0; n < count; ++n) {
     const int64_t height = sizes[2 * n], width = sizes[2 * n + 1];
     if (height == 0 && width == 0) continue;
-    const std::string where = item("Pool.fetch", "raw", n),
-                      got = std::to_string(height) + "x" + std::to_string(width);
+    const Where where(list, n);
+    const auto got = [=] { return std::to_string(height) + "x" + std::to_string(width); };
     if (checked_bytes) refuse(where, "checksum", "one", "none: raw pixels are read in part");
     if (height < 1 || width < 1 || height > kMaxPixels / width)
-      refuse(where, "size", got, "1.." + std::to_string(kMaxPixels) + " px");
+      refuse(where, "size", got(), "1.." + std::to_string(kMaxPixels) + " px");
     if (samples[n].location.size != height * width * kChannels)
-      refuse(where, "bytes", std::to_string(samples[n].location.size) + " for " + got + " px",
+      refuse(where, "bytes", std::to_string(samples[n].location.size) + " for " + got() + " px",
              std::to_string(height * width * kChannels));
     samples[n].raw_height = static_cast<int>(height);
     samples[n].raw_width = static_cast<int>(width);
@@ -149,10 +150,12 @@ PyJob lend(const PyPool& self, const Input& sizes, const std::optional<nb::tuple
 
 void check_crops(const std::string& function, const Job& job, const std::vector<Crop>& crops,
                  const std::vector<Crop>* others, int height, int width) {
+  const std::string name = function + ": crops";
+  const Where list(name);
   for (int64_t n = 0; n < job.size(); ++n) {
     const Sample& it = job.sample(n);
     if (it.status != kOk || it.stored) continue;
-    const std::string where = function + ": crops[" + std::to_string(n) + "]";
+    const Where where(list, n);
     cpu::check_crop(crops[n], it.height, it.width, height, width, where);
     if (others != nullptr && crops[n].scale != (*others)[n].scale)
       refuse(where, "scale", std::to_string(crops[n].scale),

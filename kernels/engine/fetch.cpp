@@ -118,14 +118,6 @@ std::string by(int height, int width) {
   return std::to_string(height) + "x" + std::to_string(width);
 }
 
-// Nothing is read yet: only the rows under the crop will be.
-void look_raw(Sample& sample, const Origin& origin) {
-  sample.rows = origin.files.get();
-  sample.height = sample.raw_height;
-  sample.width = sample.raw_width;
-  sample.end(kOk, {});
-}
-
 }  // namespace
 
 // The bytes that a layer was to stand for, once it was refused: then the JPEG decides. False: the
@@ -147,9 +139,19 @@ bool read_now(Sample& sample, Worker& worker) {
   return sample.status == kOk;
 }
 
+// Nothing is read yet: only the rows under the crop will be.
+bool fetched(Sample& sample, const Origin& origin) noexcept {
+  if (sample.raw_height == 0) return false;
+  sample.rows = origin.files.get();
+  sample.height = sample.raw_height;
+  sample.width = sample.raw_width;
+  sample.end(kOk, {});
+  return true;
+}
+
 void fetch(Sample& sample, const Origin& origin, BufferList& buffers, Worker& worker) noexcept {
   try {
-    if (sample.raw_height > 0) return look_raw(sample, origin);
+    if (fetched(sample, origin)) return;
     Stopwatch watch(worker.stats);
     read_seek(sample, origin, buffers, worker);
     if (!known_by_layer(sample, origin, buffers)) {

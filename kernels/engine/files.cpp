@@ -20,8 +20,9 @@ constexpr size_t kPackedKept = size_t{2} << 20;  // bytes that a thread keeps fo
 
 }  // namespace
 
-Files::Files(std::vector<std::string> paths, bool keep_open, std::vector<PackedFiles> packed)
-    : paths_(std::move(paths)), packed_(std::move(packed)) {
+Files::Files(std::vector<std::string> paths, bool keep_open, std::vector<PackedFiles> packed,
+             std::vector<ArrayFile> arrays)
+    : paths_(std::move(paths)), packed_(std::move(packed)), arrays_(std::move(arrays)) {
   if (!keep_open) return;
   descriptors_ = std::make_unique<std::atomic<int>[]>(paths_.size());
   for (size_t i = 0; i < paths_.size(); ++i) descriptors_[i] = -1;
@@ -80,16 +81,25 @@ int64_t Files::length(int fd, const Location& location) const {
   return size;
 }
 
+int64_t Files::length(const Location& location, int64_t bytes) const {
+  const int64_t left = std::max<int64_t>(0, bytes - location.offset);
+  const int64_t size = location.size == kToEnd ? left : location.size;
+  if (size > left) ends(location, size, bytes);
+  return size;
+}
+
+void Files::ends(const Location& location, int64_t size, int64_t end) const {
+  throw FileError(0, path(location.file),
+                  "ends at byte " + std::to_string(end) + " (want bytes " +
+                      std::to_string(location.offset) + ".." +
+                      std::to_string(location.offset + size) + ")");
+}
+
 void Files::fill(int fd, const Location& location, int64_t size, uint8_t* out) const {
   for (int64_t done = 0; done < size;) {
     const int64_t got = os::read_at(fd, out + done, size - done, location.offset + done);
     if (got < 0) fail(location.file, errno);
-    if (got == 0) {
-      throw FileError(0, path(location.file),
-                      "ends at byte " + std::to_string(location.offset + done) + " (want bytes " +
-                          std::to_string(location.offset) + ".." +
-                          std::to_string(location.offset + size) + ")");
-    }
+    if (got == 0) ends(location, size, location.offset + done);
     done += got;
   }
 }
@@ -133,19 +143,19 @@ Location Files::place(const Location& location) const {
 }
 
 uint64_t Files::xxh3(int64_t file, int64_t size) const {
-  const Opened opened(*this, file);
   std::vector<uint8_t> bytes(std::min<int64_t>(size, kHashed));
   XXH3_state_t state;
   XXH3_64bits_reset(&state);
   for (int64_t at = 0; at < size; at += kHashed) {
     const int64_t count = std::min(size - at, kHashed);
-    fill(opened.fd, {file, at, count}, count, bytes.data());
+    read({file, at, count}, [&](int64_t) { return bytes.data(); });
     XXH3_64bits_update(&state, bytes.data(), count);
   }
   return XXH3_64bits_digest(&state);
 }
 
 void Files::advise(const Location& asked) const noexcept {
+  if (array_of(asked) != nullptr) return;
   try {
     const Location location = place(asked);
     const Opened opened(*this, location.file);

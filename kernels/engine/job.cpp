@@ -16,8 +16,15 @@
 #include <utility>
 
 namespace fl {
+namespace {
 
-using Clock = std::chrono::steady_clock;
+// An image of few pixels takes some microseconds, and so would a task and the clocks for it. So a
+// thread takes several at once, and one in kTimed is timed, for all.
+constexpr int64_t kSmall = 96 * 96;  // px, of the image and of the output
+constexpr int64_t kTogether = 16;
+constexpr int kTimed = 17;  // not kTogether: else it would always be the first
+
+}  // namespace
 
 Job::Job(std::shared_ptr<Pool> pool, Origin origin, std::vector<Sample> samples)
     : pool_(std::move(pool)), origin_(std::move(origin)), samples_(std::move(samples)) {
@@ -29,7 +36,13 @@ std::shared_ptr<Job> Job::start(std::shared_ptr<Pool> pool, Origin origin,
                                 std::vector<Sample> samples) {
   const std::shared_ptr<Job> job = lend(std::move(pool), std::move(origin), std::move(samples));
   job->lent_ = false;
-  job->begin(job->size());
+  bool all = true;
+  job->small_ = true;
+  for (Sample& sample : job->samples_) {
+    all &= fetched(sample, job->origin_);
+    job->small_ &= all && int64_t{sample.height} * sample.width <= kSmall;
+  }
+  job->begin(all ? 0 : job->size());
   return job;
 }
 
@@ -53,6 +66,12 @@ std::string Job::describe(int64_t task) const {
          origin_.files->path(samples_[n].location.file);
 }
 
+int64_t Job::together() const {
+  const bool small = phase_ == Phase::kMake && small_ && pictures_.size() == 1 &&
+                     pictures_.front().output.pixels() <= kSmall;
+  return small ? kTogether : 1;
+}
+
 void Job::begin(int64_t tasks) {
   if (tasks == 0) return pool_->check_process();
   {
@@ -60,7 +79,7 @@ void Job::begin(int64_t tasks) {
     left_ = tasks;
   }
   try {
-    pool_->submit(*this, tasks, phase_ == Phase::kFetch);
+    pool_->submit(*this, tasks, phase_ == Phase::kFetch, together());
   } catch (...) {
     const std::lock_guard lock(mutex_);
     left_ = 0;
@@ -131,6 +150,11 @@ void Job::run(int64_t task, Worker& worker) noexcept {
 }
 
 void Job::make(int64_t n, Worker& worker) noexcept {
+  if (together() > 1) {
+    const Picture picture = pictures_.front().of(n);
+    const bool timed = worker.small++ % kTimed == 0;
+    return fl::run(samples_[n], {&picture, 1}, worker, timed ? kTimed : 0);
+  }
   try {
     std::vector<Picture> pictures;
     pictures.reserve(pictures_.size());
@@ -215,7 +239,8 @@ bool Job::go_to(Phase phase, int64_t tasks) noexcept {
   left_ = tasks;
   if (tasks == 0) return true;
   try {
-    phase == Phase::kMake ? pool_->go_on_before_reads(*this, tasks) : pool_->go_on(*this, tasks);
+    phase == Phase::kMake ? pool_->go_on_before_reads(*this, tasks, together())
+                          : pool_->go_on(*this, tasks);
     return true;
   } catch (const std::bad_alloc&) {
     left_ = 0;
@@ -237,41 +262,6 @@ bool Job::wait_started(std::chrono::milliseconds slice) {
 bool Job::drawn() const {
   const std::lock_guard lock(mutex_);
   return drawn_ && phase_ >= Phase::kMake;
-}
-
-bool Job::wait(std::chrono::milliseconds slice) {
-  pool_->check_process();
-  const auto until = Clock::now() + slice;
-  const auto over = [&] { return left_ == 0; };
-  {
-    const std::lock_guard lock(mutex_);
-    if (std::exchange(running_lent_, false)) go_on();  // others' run ends without a word
-  }
-  while (true) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (over()) return true;
-    }
-    if (Clock::now() >= until) return false;
-    if (pool_->threads() > 0 || !pool_->help()) break;
-  }
-  std::unique_lock lock(mutex_);
-  return done_.wait_until(lock, until, over);
-}
-
-bool Job::done() const {
-  pool_->check_process();
-  const std::lock_guard lock(mutex_);
-  return left_ == 0;
-}
-
-void Job::check_idle(const char* where) const {
-  pool_->check_process();
-  const std::lock_guard lock(mutex_);
-  if (left_ > 0)
-    throw std::runtime_error(std::string(where) + ": tasks are still running; wait first");
-  if (cancelled_)
-    throw std::runtime_error(std::string(where) + ": the pool was closed before the job was done");
 }
 
 }  // namespace fl

@@ -1,7 +1,48 @@
-// How a job ends: early, where its owner drops it, or with samples that have failed.
+// How a job ends: waited for, early where its owner drops it, or with samples that have failed.
+#include <stdexcept>
+#include <string>
+#include <utility>
+
 #include "engine/job.h"
 
 namespace fl {
+
+using Clock = std::chrono::steady_clock;
+
+bool Job::wait(std::chrono::milliseconds slice) {
+  pool_->check_process();
+  const auto until = Clock::now() + slice;
+  const auto over = [&] { return left_ == 0; };
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(running_lent_, false)) go_on();  // others' run ends without a word
+  }
+  while (true) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (over()) return true;
+    }
+    if (Clock::now() >= until) return false;
+    if (pool_->threads() > 0 || !pool_->help()) break;
+  }
+  std::unique_lock lock(mutex_);
+  return done_.wait_until(lock, until, over);
+}
+
+bool Job::done() const {
+  pool_->check_process();
+  const std::lock_guard lock(mutex_);
+  return left_ == 0;
+}
+
+void Job::check_idle(const char* where) const {
+  pool_->check_process();
+  const std::lock_guard lock(mutex_);
+  if (left_ > 0)
+    throw std::runtime_error(std::string(where) + ": tasks are still running; wait first");
+  if (cancelled_)
+    throw std::runtime_error(std::string(where) + ": the pool was closed before the job was done");
+}
 
 bool Job::abandon() {
   {

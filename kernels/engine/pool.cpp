@@ -1,8 +1,8 @@
 // One mutex and one queue: a task takes about a millisecond, so fairness is worth more than a
 // lock-free queue.
 //
-// A work hands in a range of tasks as one ticket; threads take them one by one from the oldest
-// ticket that suits them.
+// A work hands in a range of tasks as one ticket; threads take them from the oldest ticket that
+// suits them, one by one, or several where they are short.
 //
 // Readers read as long as reads wait. Where files lie in memory, waking readers would only take
 // cores from other threads, so the threads that decode read there.
@@ -74,14 +74,14 @@ void Pool::check_process() const {
                            "; make a new Pool after fork");
 }
 
-void Pool::submit(Work& work, int64_t tasks, bool reads) {
-  put({&work, 0, tasks, reads}, Place::kLast);
+void Pool::submit(Work& work, int64_t tasks, bool reads, int64_t together) {
+  put({&work, 0, tasks, together, reads}, Place::kLast);
 }
 
-void Pool::go_on(Work& work, int64_t tasks) { put({&work, 0, tasks, false}, Place::kFirst); }
+void Pool::go_on(Work& work, int64_t tasks) { put({&work, 0, tasks, 1, false}, Place::kFirst); }
 
-void Pool::go_on_before_reads(Work& work, int64_t tasks) {
-  put({&work, 0, tasks, false}, Place::kBeforeReads);
+void Pool::go_on_before_reads(Work& work, int64_t tasks, int64_t together) {
+  put({&work, 0, tasks, together, false}, Place::kBeforeReads);
 }
 
 void Pool::put(const Ticket& ticket, Place place) {
@@ -120,7 +120,9 @@ bool Pool::claim(Claim& claim, bool reader) {
                              [&](const Ticket& it) { return !apart || it.reads == reader; });
   if (oldest == queue_.end() && !reader) oldest = queue_.begin();
   if (oldest == queue_.end()) return false;
-  claim = {oldest->work, oldest->next++, Clock::now(), oldest->reads};
+  const int64_t first = oldest->next;
+  oldest->next = std::min(oldest->end, first + oldest->together);
+  claim = {oldest->work, first, oldest->next, Clock::now(), oldest->reads};
   if (oldest->next == oldest->end) queue_.erase(oldest);
   claim.others = !queue_.empty();
   return true;
@@ -152,7 +154,7 @@ void Pool::loop(int thread) {
     lock.lock();
     Work& work = *std::exchange(now.work, nullptr);
     lock.unlock();
-    work.finished(1, false);
+    work.finished(now.end - now.task, false);
     lock.lock();
   }
 }
@@ -176,7 +178,7 @@ void Pool::end_of_thread() {
 void Pool::run(const Claim& now, Worker& worker) {
   const room::Task task(limited_ && !now.reads);
   const int64_t waits = worker.waits;
-  now.work->run(now.task, worker);
+  for (int64_t task = now.task; task < now.end; ++task) now.work->run(task, worker);
   worker.trim();
   if (now.reads && readers_ > 0) note_read(worker.waits > waits);
 }
@@ -195,7 +197,7 @@ bool Pool::help() {
   if (claimed) run(now, worker);
   give_back(worker);
   if (!claimed) return false;
-  now.work->finished(1, false);
+  now.work->finished(now.end - now.task, false);
   return true;
 }
 

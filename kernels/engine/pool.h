@@ -47,12 +47,12 @@ class Pool {
   int threads() const { return threads_; }
   const std::shared_ptr<BufferList>& buffers() const { return buffers_; }
 
-  // Throw std::runtime_error once the pool is closed.
-  void submit(Work& work, int64_t tasks, bool reads);
+  // Throw std::runtime_error once the pool is closed. together: how many a thread takes at once.
+  void submit(Work& work, int64_t tasks, bool reads, int64_t together = 1);
   // Of a work that has waited its turn already: before all others
   void go_on(Work& work, int64_t tasks);
   // … or before all that is only to be read
-  void go_on_before_reads(Work& work, int64_t tasks);
+  void go_on_before_reads(Work& work, int64_t tasks, int64_t together);
   void cancel(Work& work);  // what has not begun is never run
   // threads=0: run the oldest task; false: there is none
   bool help();
@@ -86,12 +86,12 @@ class Pool {
  private:
   struct Ticket {
     Work* work;
-    int64_t next, end;
+    int64_t next, end, together;
     bool reads;
   };
   struct Claim {
     Work* work = nullptr;  // null: none
-    int64_t task = 0;
+    int64_t task = 0, end = 0;
     std::chrono::steady_clock::time_point since{};
     bool reads = false;
     bool others = false;  // tasks were left in the queue

@@ -19,9 +19,15 @@ Image raw_rows(const Sample& sample, const Region& region, Scratch& scratch) {
   const int64_t line = int64_t{sample.width} * kChannels;
   const Location rows{sample.location.file, sample.location.offset + region.top * line,
                       region.height * line};
-  uint8_t* data = nullptr;
-  sample.rows->read(rows, [&](int64_t size) { return data = scratch.reserve(size + kPadding); });
-  const Image all{data, region.height, sample.width, line, true};
+  const uint8_t* data = sample.rows->in_memory(rows);
+  const bool here = data != nullptr;
+  if (!here)
+    sample.rows->read(rows, [&](int64_t size) {
+      uint8_t* into = scratch.reserve(size + kPadding);
+      data = into;
+      return into;
+    });
+  const Image all{data, region.height, sample.width, line, !here};
   return all.part({0, region.left, region.height, region.width});
 }
 
@@ -147,8 +153,7 @@ void make_windows(Sample& sample, std::span<const Picture> pictures, const Regio
   sample.stored = true;
 }
 
-void make(Sample& sample, std::span<const Picture> pictures, Worker& worker) {
-  Stopwatch watch(worker.stats);
+void make(Sample& sample, std::span<const Picture> pictures, Worker& worker, Stopwatch& watch) {
   if (worker.plans.size() < pictures.size()) worker.plans.resize(pictures.size());
   const Region shown = shared_resize(pictures);
   if (!shown.empty()) return make_windows(sample, pictures, shown, worker, watch);
@@ -190,9 +195,11 @@ void out_of_memory(Sample& sample) noexcept {
   sample.code = ENOMEM;
 }
 
-void run(Sample& sample, std::span<const Picture> pictures, Worker& worker) noexcept {
+void run(Sample& sample, std::span<const Picture> pictures, Worker& worker,
+         int stands_for) noexcept {
+  Stopwatch watch(worker.stats, stands_for);
   try {
-    make(sample, pictures, worker);
+    make(sample, pictures, worker, watch);
   } catch (...) {
     fail(sample);
   }

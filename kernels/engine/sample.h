@@ -101,6 +101,10 @@ struct Origin {
 
 void out_of_memory(Sample& sample) noexcept;  // it has failed for that; needs none itself
 
+// Where the caller has said all that `fetch` would find: pixels, of which rows are read when they
+// are needed. False: it is to be fetched.
+bool fetched(Sample& sample, const Origin& origin) noexcept;
+
 void fetch(Sample& sample, const Origin& origin, BufferList& buffers, Worker& worker) noexcept;
 
 // `fetch` of a sample whose size is known beforehand, and stays: another one is an error.
@@ -108,7 +112,8 @@ void fetch_as_said(Sample& sample, const Origin& origin, BufferList& buffers,
                    Worker& worker) noexcept;
 
 // Needs status OK and checked crops of one scale, at least one. Leaves the sample stored, or not
-// OK.
-void run(Sample& sample, std::span<const Picture> pictures, Worker& worker) noexcept;
+// OK. stands_for: as Stopwatch has it.
+void run(Sample& sample, std::span<const Picture> pictures, Worker& worker,
+         int stands_for = 1) noexcept;
 
 }  // namespace fl

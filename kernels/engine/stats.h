@@ -1,5 +1,5 @@
 // How long each stage takes: wall time and CPU time of the thread, two clock reads (0.3 us) per
-// stage and sample.
+// stage and sample. Where that is much beside what is timed, some samples are timed for all.
 #pragma once
 
 #include <array>
@@ -37,27 +37,38 @@ struct alignas(64) StageStats {
 // CPU time less than wall time means that the thread waited, for a disk or for a core.
 class Stopwatch {
  public:
-  explicit Stopwatch(StageStats& stats) : stats_(stats) {}
+  // stands_for: of how many samples the times are, this one among them; 0: another one's stand for
+  // its own, and only the sample is counted.
+  explicit Stopwatch(StageStats& stats, int stands_for = 1)
+      : stats_(stats), stands_for_(stands_for) {
+    if (stands_for_ > 0) start();
+  }
 
   // The time since the last lap belongs to `stage`, and so do `samples` more.
   void lap(Stage stage, int samples = 1) {
-    const int64_t wall = now(), cpu = os::thread_cpu_ns();
     StageStats::Row& row = stats_.rows[static_cast<int>(stage)];
     row.samples.fetch_add(samples, std::memory_order_relaxed);
-    row.wall_ns.fetch_add(wall - wall_, std::memory_order_relaxed);
-    row.cpu_ns.fetch_add(cpu - cpu_, std::memory_order_relaxed);
-    wall_ = wall;
-    cpu_ = cpu;
+    if (stands_for_ == 0) return;
+    const int64_t wall = wall_, cpu = cpu_;
+    start();
+    row.wall_ns.fetch_add((wall_ - wall) * stands_for_, std::memory_order_relaxed);
+    row.cpu_ns.fetch_add((cpu_ - cpu) * stands_for_, std::memory_order_relaxed);
   }
 
  private:
+  void start() {
+    wall_ = now();
+    cpu_ = os::thread_cpu_ns();
+  }
+
   static int64_t now() {
     const auto time = std::chrono::steady_clock::now().time_since_epoch();
     return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
   }
 
   StageStats& stats_;
-  int64_t wall_ = now(), cpu_ = os::thread_cpu_ns();
+  int stands_for_;
+  int64_t wall_ = 0, cpu_ = 0;
 };
 
 }  // namespace fl

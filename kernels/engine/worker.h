@@ -27,6 +27,7 @@ struct Worker {
   cpu::CropScratch passes;
   std::vector<cpu::CropPlan> plans;  // one per picture of a sample
   StageStats stats;
+  int64_t small = 0;  // images that were made several at a time
   int64_t waits = 0;  // how often a file was waited for
   room::Claim claim;  // for the image that is made now, if it needs more than a thread's share
   size_t beside = 0;  // bytes that this image takes besides its decoded pixels

@@ -144,7 +144,7 @@ bool is_inside(double first, double length, int size) {
 // Everything that plan_crop and crop_resize rely on. Numbers come from Python as int32, so sums are
 // made in 64 bits.
 void check_crop(const Crop& crop, int height, int width, int out_height, int out_width,
-                const std::string& where) {
+                const Where& where) {
   const int64_t bottom = static_cast<int64_t>(crop.top) + crop.height,
                 right = static_cast<int64_t>(crop.left) + crop.width;
   if (crop.top < 0 || crop.left < 0 || crop.height < 1 || crop.width < 1 || bottom > height ||
@@ -166,7 +166,7 @@ void check_crop(const Crop& crop, int height, int width, int out_height, int out
   check_scale(crop.scale, where);
 }
 
-void check_scale(int scale, const std::string& where) {
+void check_scale(int scale, const Where& where) {
   if (scale != 1 && scale != 2 && scale != 4 && scale != 8)
     refuse(where, "scale", std::to_string(scale), "1, 2, 4 or 8");
 }

@@ -2,6 +2,7 @@
 // loops over body/resize.h) and tuned (vector code for this machine).
 #pragma once
 
+#include "base/error.h"
 #include "base/image.h"
 #include "base/scratch.h"
 #include "pixels/weights.h"
@@ -41,8 +42,8 @@ struct CropPlan {
 // Throws ValueError if the box leaves the image or a size is absurd. `where` names the crop in the
 // text.
 void check_crop(const Crop& crop, int height, int width, int out_height, int out_width,
-                const std::string& where);
-void check_scale(int scale, const std::string& where);
+                const Where& where);
+void check_scale(int scale, const Where& where);
 
 // Needs a checked crop. Reuses the memory of `plan`.
 void plan_crop(const Crop& crop, const Resampling& how, int out_height, int out_width,

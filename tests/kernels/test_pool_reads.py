@@ -1,8 +1,5 @@
 """Who reads: the threads that decode, as long as reading waits for nothing; else the readers."""
 
-import fcntl
-import os
-import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,6 +12,7 @@ from fastload import _native as native
 from tests.waiting import until
 
 from .helpers import HEIGHT, WIDTH, fetch, files, jpeg, picture, scene, table, whole
+from .leases import unopened
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux", reason="other systems do not tell a thread how often it has waited"
@@ -79,20 +77,8 @@ def held(folder: Path) -> Iterator[tuple[native.Files, str]]:
     """A file that nobody can open before the context ends, and its path."""
     path = folder / "held.jpg"
     path.write_bytes(jpeg(scene(30, 40)))
-    handler = signal.signal(signal.SIGIO, lambda *_: None)  # that somebody wants it
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_WRLCK)
-    except OSError as error:
-        os.close(descriptor)
-        pytest.skip(f"this file system gives no leases ({error})")
-    try:
+    with unopened(path):
         yield native.Files([str(path)], False), str(path)
-    finally:
-        with suppress(OSError):  # the system takes it back after 45 s
-            fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
-        os.close(descriptor)
-        signal.signal(signal.SIGIO, handler)
 
 
 def test_a_new_pool_has_its_readers_read(some: native.Files):
