@@ -49,8 +49,8 @@ std::shared_ptr<Job> Job::start(std::shared_ptr<Pool> pool, Origin origin,
 Job::~Job() {
   abandon();
   {
-    std::unique_lock lock(mutex_);
-    done_.wait(lock, [&] { return left_ == 0; });
+    std::unique_lock lock(shared_->mutex);
+    shared_->done.wait(lock, [&] { return left_ == 0; });
   }
   using Owned = std::pair<std::vector<Sample>, std::vector<Planned>>;
   try {
@@ -75,13 +75,13 @@ int64_t Job::together() const {
 void Job::begin(int64_t tasks) {
   if (tasks == 0) return pool_->check_process();
   {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(shared_->mutex);
     left_ = tasks;
   }
   try {
     pool_->submit(*this, tasks, phase_ == Phase::kFetch, together());
   } catch (...) {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(shared_->mutex);
     left_ = 0;
     throw;
   }
@@ -107,7 +107,7 @@ void Job::prepare(std::vector<Planned> pictures) {
 }
 
 void Job::then(Draw draw) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(shared_->mutex);
   draw_ = std::move(draw);
   if (left_ == 0) go_on();
 }
@@ -201,13 +201,20 @@ Picture Planned::of(int64_t n) const {
   return {{plans.crops[n], by, program, kept, erased, output.slot(n)}, output};
 }
 
-// Under the lock to the end: once a waiter sees left_ == 0 the job may be gone.
+// Once the lock is given up, the job may be gone. Who waits is woken after that: else it would wake
+// only to wait for the lock.
 void Job::finished(int64_t tasks, bool cancelled) noexcept {
-  const std::lock_guard lock(mutex_);
-  left_ -= tasks;
-  cancelled_ |= cancelled;
-  if (left_ == 0) go_on();
-  if (left_ == 0) done_.notify_all();
+  const std::shared_ptr<Shared> shared = shared_;
+  bool started = false, done = false;
+  {
+    const std::lock_guard lock(shared->mutex);
+    left_ -= tasks;
+    cancelled_ |= cancelled;
+    if (left_ == 0) started = go_on();
+    done = left_ == 0;
+  }
+  if (started || done) shared->started.notify_all();
+  if (done) shared->done.notify_all();
 }
 
 bool Job::all_made() const {
@@ -219,19 +226,20 @@ bool Job::all_read() const {
                      [](const Sample& it) { return it.status == kOk && !it.late; });
 }
 
-// With the lock held, after the last task of a phase: the next one, if there is one.
-void Job::go_on() noexcept {
+// With the lock held, after the last task of a phase: the next one, if there is one. True: it makes
+// its samples from now on.
+bool Job::go_on() noexcept {
   if (phase_ == Phase::kMix) unmixed_ = {};
-  if (cancelled_) return;
+  if (cancelled_) return false;
   if (phase_ == Phase::kFetch && draw_ && all_read()) go_to(Phase::kDraw, 1);
   if (phase_ == Phase::kDraw && left_ == 0) {
     draw_ = nullptr;
-    if (!drawn_) return;
+    if (!drawn_) return false;
     go_to(Phase::kMake, static_cast<int64_t>(to_store_.size()));
-    done_.notify_all();  // for wait_started
-  } else if (phase_ == Phase::kMake && mixes() && all_made()) {
-    go_to(Phase::kMix, size());
+    return true;
   }
+  if (phase_ == Phase::kMake && mixes() && all_made()) go_to(Phase::kMix, size());
+  return false;
 }
 
 bool Job::go_to(Phase phase, int64_t tasks) noexcept {
@@ -255,12 +263,13 @@ bool Job::go_to(Phase phase, int64_t tasks) noexcept {
 
 bool Job::wait_started(std::chrono::milliseconds slice) {
   pool_->check_process();
-  std::unique_lock lock(mutex_);
-  return done_.wait_for(lock, slice, [&] { return left_ == 0 || phase_ >= Phase::kMake; });
+  std::unique_lock lock(shared_->mutex);
+  return shared_->started.wait_for(lock, slice,
+                                   [&] { return left_ == 0 || phase_ >= Phase::kMake; });
 }
 
 bool Job::drawn() const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(shared_->mutex);
   return drawn_ && phase_ >= Phase::kMake;
 }
 

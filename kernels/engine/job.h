@@ -119,7 +119,7 @@ class Job final : public Work {
   void note(const Sample& sample) noexcept;
   bool all_made() const;
   bool all_read() const;
-  void go_on() noexcept;
+  bool go_on() noexcept;
   void finished(int64_t tasks, bool cancelled) noexcept override;
   std::string describe(int64_t task) const override;
 
@@ -136,8 +136,13 @@ class Job final : public Work {
   Output stored_;                  // of MIX
   Buffer unmixed_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable done_;
+  // Outlives the job where a task's thread still has it: whoever waits may drop the job as soon as
+  // nothing is left.
+  struct Shared {
+    std::mutex mutex;
+    std::condition_variable done, started;
+  };
+  const std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
   int64_t left_ = 0;        // tasks
   bool cancelled_ = false;  // the pool was closed first
   Draw draw_;

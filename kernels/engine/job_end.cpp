@@ -14,30 +14,30 @@ bool Job::wait(std::chrono::milliseconds slice) {
   const auto until = Clock::now() + slice;
   const auto over = [&] { return left_ == 0; };
   {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(shared_->mutex);
     if (std::exchange(running_lent_, false)) go_on();  // others' run ends without a word
   }
   while (true) {
     {
-      const std::lock_guard lock(mutex_);
+      const std::lock_guard lock(shared_->mutex);
       if (over()) return true;
     }
     if (Clock::now() >= until) return false;
     if (pool_->threads() > 0 || !pool_->help()) break;
   }
-  std::unique_lock lock(mutex_);
-  return done_.wait_until(lock, until, over);
+  std::unique_lock lock(shared_->mutex);
+  return shared_->done.wait_until(lock, until, over);
 }
 
 bool Job::done() const {
   pool_->check_process();
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(shared_->mutex);
   return left_ == 0;
 }
 
 void Job::check_idle(const char* where) const {
   pool_->check_process();
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(shared_->mutex);
   if (left_ > 0)
     throw std::runtime_error(std::string(where) + ": tasks are still running; wait first");
   if (cancelled_)
@@ -46,15 +46,15 @@ void Job::check_idle(const char* where) const {
 
 bool Job::abandon() {
   {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(shared_->mutex);
     cancelled_ = true;  // MIX does not begin any more
   }
   pool_->cancel(*this);
   constexpr std::chrono::milliseconds kLook{20};
   while (true) {
     {
-      std::unique_lock lock(mutex_);
-      if (done_.wait_for(lock, kLook, [&] { return left_ == 0; })) return true;
+      std::unique_lock lock(shared_->mutex);
+      if (shared_->done.wait_for(lock, kLook, [&] { return left_ == 0; })) return true;
     }
     if (pool_->stuck(*this)) return false;
   }
