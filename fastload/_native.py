@@ -42,16 +42,11 @@ _ALL: dict[str, tuple[tuple[str, float, float, bool], ...]] = {
     "Solarize": (_THRESHOLD,),
     "SolarizeAdd": (("addition", -255.0, 255.0, True), _THRESHOLD),
     "Invert": (),
-    "Contrast": _FACTOR,
-    "Color": _FACTOR,
-    "Sharpness": _FACTOR,
-    "AutoContrast": (),
-    "Equalize": (),
+    "Contrast": _FACTOR, "Color": _FACTOR, "Sharpness": _FACTOR,
+    "AutoContrast": (), "Equalize": (),
     "Affine": tuple((f"coefficient {i}", -1e15, 1e15, False) for i in range(6)),
     "Perspective": tuple((f"coefficient {i}", -1e15, 1e15, False) for i in range(8)),
-    "Grayscale": (),
-    "FlipX": (),
-    "FlipY": (),
+    "Grayscale": (), "FlipX": (), "FlipY": (),
     "GaussianBlur": (
         ("taps across", 1.0, 255.0, True), ("taps down", 1.0, 255.0, True),
         ("sigma across", 1e-6, 1e6, False), ("sigma down", 1e-6, 1e6, False),
@@ -62,11 +57,7 @@ _ALL: dict[str, tuple[tuple[str, float, float, bool], ...]] = {
         ("repetitions", 1.0, 16.0, True),
     ),
     "Border": (("kind", 0.0, 3.0, True), *_BOX),
-    "Start": (),
-    "Add": _WEIGHT,
-    "Sum": (),
-    "Mix": _WEIGHT,
-    "Blend": _WEIGHT,
+    "Start": (), "Add": _WEIGHT, "Sum": (), "Mix": _WEIGHT, "Blend": _WEIGHT,
     "Custom": (("function", 0.0, 1e9, True), ("key", 0.0, 4294967295.0, True)),
 }  # fmt: skip
 INSTRUCTIONS, ARGUMENTS = tuple(_ALL), tuple(_ALL.values())
@@ -219,12 +210,17 @@ class Xxh3:
         return int(self._state.intdigest())
 
 
+class PixelArray:
+    def __init__(self, pixels: NDArray[np.uint8]) -> None:
+        self.pixels = pixels
+
+
 class Files:
     packed = ()  # parquet_page, which finds them, is not here
     place = staticmethod(lambda *place: place[1:])
 
-    def __init__(self, paths: Sequence[str], keep_open: bool, packed: object = ()) -> None:
-        self._paths = [os.fsdecode(path) for path in paths]
+    def __init__(self, paths: Any, keep_open: bool, packed: Any = (), arrays: Any = ()) -> None:
+        self._paths, self.arrays = [os.fsdecode(path) for path in paths], list(arrays)
 
     def __len__(self) -> int:
         return len(self._paths)
@@ -233,12 +229,14 @@ class Files:
         return self._paths[file]
 
     def read(self, file: int, offset: int, size: int) -> bytes:
-        with open(self._paths[file], "rb") as opened:
+        array = dict(self.arrays).get(file)
+        path = self._paths[file]
+        with io.BytesIO(array.pixels.tobytes()) if array else open(path, "rb") as opened:
             opened.seek(offset)
             data = opened.read(size)
         if size >= 0 and len(data) < size:
             why = f"ends at byte {offset + len(data)} (want bytes {offset}..{offset + size})"
-            raise OSError(f"{self._paths[file]}: {why}")
+            raise OSError(f"{path}: {why}")
         return data
 
     def xxh3(self, file: int, size: int) -> int:

@@ -82,10 +82,10 @@ Instruction instruction(const Where& where, const double* row, int height, int w
 }  // namespace
 
 #define FL_MAP(number) {"coefficient " #number, -kFarMap, kFarMap}
-#define FL_OTHER(name, ...)                                         \
-  case Code::k##name: {                                             \
-    static constexpr std::initializer_list<Range> all{__VA_ARGS__}; \
-    return {all.begin(), all.size()};                               \
+#define FL_OTHER(name, ...)                                           \
+  case Code::k##name: {                                               \
+    static constexpr std::initializer_list<Range> all{__VA_ARGS__};   \
+    return {all.begin(), all.size()};                                 \
   }
 #define FL_LOOKUP(name, result, ...) FL_OTHER(name, __VA_ARGS__)
 std::span<const Range> ranges(Code code) {

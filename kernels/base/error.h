@@ -37,8 +37,7 @@ struct IndexError : FileError {
 // strings for each sample of a batch would take as long as much of the work.
 class Where {
  public:
-  // NOLINTBEGIN(google-explicit-constructor): names stand where a Where is asked for, and the other
-  // way round
+  // Implicit: names stand where a Where is asked for, and the other way round
   Where(const char* name) : name_(name) {}
   Where(const std::string& name) : name_(name) {}
   Where(const Where& list, int64_t entry) : list_(&list), entry_(entry) {}
@@ -46,7 +45,6 @@ class Where {
     return list_ == nullptr ? std::string(name_)
                             : std::string(*list_) + "[" + std::to_string(entry_) + "]";
   }
-  // NOLINTEND(google-explicit-constructor)
 
  private:
   std::string_view name_;

@@ -24,6 +24,17 @@ constexpr int64_t kSmall = 96 * 96;  // px, of the image and of the output
 constexpr int64_t kTogether = 16;
 constexpr int kTimed = 17;  // not kTogether: else it would always be the first
 
+// Whether that is so of what is made of it. A user's function may take any time.
+bool few_steps(const std::vector<Planned>& pictures) {
+  const auto& [plans, output] = pictures.front();
+  return pictures.size() == 1 && output.pixels() <= kSmall &&
+         std::none_of(plans.programs.begin(), plans.programs.end(), [](const augment::Program& it) {
+           return std::any_of(it.begin(), it.end(), [](const augment::Instruction& step) {
+             return step.code == augment::Code::kCustom;
+           });
+         });
+}
+
 }  // namespace
 
 Job::Job(std::shared_ptr<Pool> pool, Origin origin, std::vector<Sample> samples)
@@ -66,12 +77,6 @@ std::string Job::describe(int64_t task) const {
          origin_.files->path(samples_[n].location.file);
 }
 
-int64_t Job::together() const {
-  const bool small = phase_ == Phase::kMake && small_ && pictures_.size() == 1 &&
-                     pictures_.front().output.pixels() <= kSmall;
-  return small ? kTogether : 1;
-}
-
 void Job::begin(int64_t tasks) {
   if (tasks == 0) return pool_->check_process();
   {
@@ -79,7 +84,7 @@ void Job::begin(int64_t tasks) {
     left_ = tasks;
   }
   try {
-    pool_->submit(*this, tasks, phase_ == Phase::kFetch, together());
+    pool_->submit(*this, tasks, phase_ == Phase::kFetch, phase_ == Phase::kMake ? together_ : 1);
   } catch (...) {
     const std::lock_guard lock(shared_->mutex);
     left_ = 0;
@@ -100,6 +105,7 @@ void Job::prepare(std::vector<Planned> pictures) {
   for (auto& [plans, output] : pictures_)
     output.format.table = plans.table.empty() ? nullptr : plans.table.data();
   if (mixes()) hold_back();
+  together_ = small_ && few_steps(pictures_) ? kTogether : 1;
   to_store_.clear();
   for (int64_t n = 0; n < size(); ++n)
     if (samples_[n].status == kOk && !samples_[n].stored && !samples_[n].aside && !samples_[n].late)
@@ -150,7 +156,7 @@ void Job::run(int64_t task, Worker& worker) noexcept {
 }
 
 void Job::make(int64_t n, Worker& worker) noexcept {
-  if (together() > 1) {
+  if (together_ > 1) {
     const Picture picture = pictures_.front().of(n);
     const bool timed = worker.small++ % kTimed == 0;
     return fl::run(samples_[n], {&picture, 1}, worker, timed ? kTimed : 0);
@@ -247,7 +253,7 @@ bool Job::go_to(Phase phase, int64_t tasks) noexcept {
   left_ = tasks;
   if (tasks == 0) return true;
   try {
-    phase == Phase::kMake ? pool_->go_on_before_reads(*this, tasks, together())
+    phase == Phase::kMake ? pool_->go_on_before_reads(*this, tasks, together_)
                           : pool_->go_on(*this, tasks);
     return true;
   } catch (const std::bad_alloc&) {

@@ -103,7 +103,6 @@ class Job final : public Work {
   enum class Phase { kFetch, kDraw, kMake, kMix };
 
   void begin(int64_t tasks);
-  int64_t together() const;  // tasks that a thread takes at once
   void prepare(std::vector<Planned> pictures);
   void draw() noexcept;
   bool go_to(Phase phase, int64_t tasks) noexcept;
@@ -129,6 +128,7 @@ class Job final : public Work {
 
   Phase phase_ = Phase::kFetch;
   bool small_ = false;             // all samples are few pixels that need no decoder
+  int64_t together_ = 1;           // tasks of MAKE that a thread takes at once
   bool lent_ = false;              // the next run is others' …
   bool running_lent_ = false;      // … and this one is
   std::vector<int64_t> to_store_;  // the samples of this run

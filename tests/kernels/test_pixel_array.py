@@ -105,6 +105,9 @@ def test_empty_and_wrong_arrays():
         with pytest.raises(ValueError) as error:
             native.PixelArray(array)
         assert str(error.value) == f"PixelArray: pixels: {text}"
+    with pytest.raises(ValueError) as number:
+        native.Files(["memory"], True, arrays=[(1, native.PixelArray(made((2, 3, 4), "rows")))])
+    assert str(number.value) == "Files: arrays[0]: no such file (got 1, want 0..0)"
     source = in_memory(made((2, 3, 4), "rows"), "CIFAR10")
     with pytest.raises(OSError) as short:
         source.read(0, 70, 10)

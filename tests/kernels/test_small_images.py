@@ -1,5 +1,6 @@
 """Small raw images: not fetched, and made several at a time."""
 
+import ctypes
 import threading
 import time
 
@@ -49,10 +50,29 @@ def test_reading_raw_pixels_is_no_task_of_its_own():
     assert not job.done
 
 
-@pytest.mark.parametrize(
-    ("size", "views", "at_once"), [(SMALL, 1, 16), (LARGE, 1, 1), (SMALL, 2, 1)]
+@ctypes.CFUNCTYPE(
+    ctypes.c_int32, ctypes.c_void_p, *[ctypes.c_int64] * 3, ctypes.c_void_p, ctypes.c_int64
 )
-def test_only_small_ones_of_one_picture_are_made_several_at_a_time(tmp_path, size, views, at_once):
+def leaves(*_):
+    """A user's function that changes nothing."""
+    return 0
+
+
+def calling(count):
+    """Programs of `count` images, and the function that they call."""
+    rows = np.zeros((count, 1, 13))
+    rows[:, :, 0] = native.INSTRUCTIONS.index("Custom")
+    address = ctypes.cast(leaves, ctypes.c_void_p).value
+    return {"programs": rows, "functions": native.Functions([(address, 0)], leaves)}
+
+
+@pytest.mark.parametrize(
+    ("size", "views", "steps", "at_once"),
+    [(SMALL, 1, {}, 16), (LARGE, 1, {}, 1), (SMALL, 2, {}, 1), (SMALL, 1, calling(40), 1)],
+)
+def test_only_small_ones_of_one_picture_are_made_several_at_a_time(
+    tmp_path, size, views, steps, at_once
+):
     """What waits for the first image is what its thread has taken with it."""
     array = made((40, *size), "rows")
     for name, part in (("first", array[:1]), ("others", array[1:])):
@@ -65,7 +85,7 @@ def test_only_small_ones_of_one_picture_are_made_several_at_a_time(tmp_path, siz
     )  # fmt: skip
     crops, several = whole(job.sizes, HEIGHT, WIDTH), [outs(40) for _ in range(views)]
     with unopened(tmp_path / "first"):
-        job.run([picture(crops, "box", None, out, HEIGHT, WIDTH, True) for out in several])
+        job.run([picture(crops, "box", None, out, HEIGHT, WIDTH, True, **steps) for out in several])
         want = list(range(at_once, 40))
         there = lambda: np.flatnonzero(several[-1].any(axis=(1, 2, 3))).tolist()  # noqa: E731
         assert until(lambda: there() == want and len(pool.running()) == 1)

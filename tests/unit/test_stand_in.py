@@ -115,6 +115,28 @@ def test_files_and_checksums_are_the_extensions(stand_in, tmp_path):
     assert said[0] == said[1]
 
 
+@pytest.mark.parametrize("planes", [False, True])
+def test_arrays_stand_for_files_as_in_the_extension(stand_in, tmp_path, planes):
+    path = tmp_path / "some"
+    path.write_bytes(b"abcdef")
+    array = np.random.default_rng(0).integers(0, 256, (5, 3, 4, 3), np.uint8)
+    if planes:
+        array = array.transpose(0, 3, 1, 2).copy().transpose(0, 2, 3, 1)
+    made = [
+        module.Files([str(path), "memory"], True, arrays=[(1, module.PixelArray(array))])
+        for module in (stand_in, _native)
+    ]
+    assert [number for number, _ in made[0].arrays] == [1]
+    for first, size in [(0, -1), (0, 36), (35, 2), (100, 80), (179, 1), (180, -1), (200, -1)]:
+        want = array.tobytes()[first:][: None if size < 0 else size]
+        assert [files.read(1, first, size) for files in made] == [want, want]
+    assert [files.read(0, 1, 3) for files in made] == [b"bcd"] * 2
+    for files in made:
+        with pytest.raises(OSError) as raised:
+            files.read(1, 100, 81)
+        assert str(raised.value) == "memory: ends at byte 180 (want bytes 100..181)"
+
+
 def test_lists_are_compared_as_by_the_extension(stand_in):
     a, b = ["a", 1], ["b", 2]
     cases = [([a, b], [a, b]), ([a], [list(a)]), ([a], [["a", 2]]), ([a], [a, b]), ([(1,)], [(1,)])]
