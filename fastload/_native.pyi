@@ -490,6 +490,7 @@ class PixelArray:
 
     def __init__(self, pixels: NDArray[np.uint8]) -> None: ...
 
+@final
 class Files:
     """Files that samples live in.
 

@@ -57,9 +57,8 @@ def source(dataset: object) -> ArraySource:
     if not isinstance(images, np.ndarray):
         # Elements of anything else would be copied, and later changes would not be seen.
         raise ValueError(f"has data of class {type_name(images)}")  # noqa: TRY004  as below
-    if images.dtype != np.uint8 or (
-        images.ndim != 3 if is_grey(dataset) else images.ndim != 4 or images.shape[3] != 3
-    ):
+    shaped = images.ndim == 3 if is_grey(dataset) else images.ndim == 4 and images.shape[3] == 3
+    if images.dtype != np.uint8 or not shaped or 0 in images.shape[1:]:
         raise ValueError(f"has data of {images.dtype} {list(images.shape)}")
     if labels is None or len(labels) != len(images):
         raise ValueError("has no label for each image")

@@ -33,8 +33,9 @@ struct IndexError : FileError {
   throw std::invalid_argument(where + ": " + what + " (got " + got + ", want " + want + ")");
 }
 
-// The name of what an error is about, or of an entry of it. Its text is made for an error only:
-// strings for each sample of a batch would take as long as much of the work.
+// Names what an error is about, or an entry of it: a sample of a batch, a row of a program. The
+// text is made for an error only, since a string for every sample takes time that small images
+// feel.
 class Where {
  public:
   // Implicit: names stand where a Where is asked for, and the other way round

@@ -75,6 +75,10 @@ int64_t Files::length(int fd, const Location& location) const {
       throw FileError(0, path(location.file), "is a named pipe (want a file)");
     size = facts.size > location.offset ? facts.size - location.offset : 0;
   }
+  return bounded(location, size);
+}
+
+int64_t Files::bounded(const Location& location, int64_t size) const {
   if (size > kMaxSample)
     throw FileError(0, path(location.file),
                     "a sample of " + std::to_string(size) + " bytes (want at most 2 GiB)");
@@ -83,7 +87,7 @@ int64_t Files::length(int fd, const Location& location) const {
 
 int64_t Files::length(const Location& location, int64_t bytes) const {
   const int64_t left = std::max<int64_t>(0, bytes - location.offset);
-  const int64_t size = location.size == kToEnd ? left : location.size;
+  const int64_t size = bounded(location, location.size == kToEnd ? left : location.size);
   if (size > left) ends(location, size, bytes);
   return size;
 }

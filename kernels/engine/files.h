@@ -113,6 +113,7 @@ class Files {
   int64_t length(int fd, const Location& location) const;
   // Of a location in so many bytes.
   int64_t length(const Location& location, int64_t bytes) const;
+  int64_t bounded(const Location& location, int64_t size) const;
   [[noreturn]] void ends(const Location& location, int64_t size, int64_t end) const;
   void fill(int fd, const Location& location, int64_t size, uint8_t* out) const;
   bool is_packed(const Location& location) const {

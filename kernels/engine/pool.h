@@ -48,7 +48,7 @@ class Pool {
   const std::shared_ptr<BufferList>& buffers() const { return buffers_; }
 
   // Throw std::runtime_error once the pool is closed. together: how many a thread takes at once.
-  void submit(Work& work, int64_t tasks, bool reads, int64_t together = 1);
+  void submit(Work& work, int64_t tasks, bool reads, int64_t together);
   // Of a work that has waited its turn already: before all others
   void go_on(Work& work, int64_t tasks);
   // … or before all that is only to be read

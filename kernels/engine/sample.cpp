@@ -19,15 +19,15 @@ Image raw_rows(const Sample& sample, const Region& region, Scratch& scratch) {
   const int64_t line = int64_t{sample.width} * kChannels;
   const Location rows{sample.location.file, sample.location.offset + region.top * line,
                       region.height * line};
-  const uint8_t* data = sample.rows->in_memory(rows);
-  const bool here = data != nullptr;
-  if (!here)
+  Image all{sample.rows->in_memory(rows), region.height, sample.width, line, false};
+  if (all.data == nullptr) {
     sample.rows->read(rows, [&](int64_t size) {
       uint8_t* into = scratch.reserve(size + kPadding);
-      data = into;
+      all.data = into;
       return into;
     });
-  const Image all{data, region.height, sample.width, line, !here};
+    all.padded = true;
+  }
   return all.part({0, region.left, region.height, region.width});
 }
 

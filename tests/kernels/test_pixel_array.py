@@ -112,6 +112,9 @@ def test_empty_and_wrong_arrays():
     with pytest.raises(OSError) as short:
         source.read(0, 70, 10)
     assert str(short.value) == "CIFAR10: ends at byte 72 (want bytes 70..80)"
+    with pytest.raises(OSError) as large:
+        source.read(0, 0, (1 << 31) + 1)
+    assert str(large.value) == "CIFAR10: a sample of 2147483649 bytes (want at most 2 GiB)"
 
 
 def fetched(pool, source, shape):

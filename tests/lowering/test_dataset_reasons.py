@@ -74,6 +74,7 @@ def test_attributes_that_are_not_there_are_a_reason(gone):
     [
         ({"data": np.zeros((20, 32, 32, 3))}, "CIFAR10 has data of float64 [20, 32, 32, 3]"),
         ({"data": np.zeros((20, 32, 32), np.uint8)}, "CIFAR10 has data of uint8 [20, 32, 32]"),
+        ({"data": np.zeros((20, 0, 32, 3), np.uint8)}, "CIFAR10 has data of uint8 [20, 0, 32, 3]"),
         ({"targets": [0.5] * 20}, "CIFAR10 has labels that are no whole numbers"),
         ({"targets": [1] * 3}, "CIFAR10 has no label for each image"),
     ],
