@@ -78,7 +78,7 @@ def test_attributes_that_are_not_there_are_a_reason(gone):
         ({"targets": [0.5] * 20}, "CIFAR10 has labels that are no whole numbers"),
         ({"targets": [1] * 3}, "CIFAR10 has no label for each image"),
     ],
-    ids=["floats", "grey", "labels", "few labels"],
+    ids=["floats", "grey", "no rows", "labels", "few labels"],
 )
 def test_arrays_of_another_kind_are_a_reason(change, reason):
     assert reasons(cifar(**change)) == [reason]
