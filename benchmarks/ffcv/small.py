@@ -21,11 +21,11 @@ from benchmarks import runs
 from benchmarks.ffcv.compare import convert
 from benchmarks.loaders.loader import in_turns
 from benchmarks.report import facts
-from benchmarks.report.row import Row, measured
+from benchmarks.report.row import Row, figure, measured
 from fastload.backends.ffcv import installed as ffcv_installed
 from fastload.cli.output import progress
 from fastload.errors import BackendError
-from fastload.measure import Sample
+from fastload.measure import Sample, ratio
 
 # By loader
 VARIANTS = {
@@ -101,10 +101,12 @@ def stacked(folder: str, path: str) -> str:
 
 
 def specs(settings: Settings, files: dict[str, str]) -> Iterator[dict[str, Any]]:
-    """What benchmarks.ffcv.small_child is told; variants of one comparison stand side by side."""
+    """What benchmarks.ffcv.small_child is told; a loader's batch sizes stand side by side, since
+    a machine's speed changes from minute to minute.
+    """
     core = min(os.sched_getaffinity(0))
-    for batch_size in settings.batch_sizes:
-        for loader in VARIANTS:
+    for loader in VARIANTS:
+        for batch_size in settings.batch_sizes:
             passes = max(1, settings.passes // (SLOW if loader == "torch" else 1))
             kind = "arrays" if loader in IN_MEMORY else "beton"
             yield {
@@ -118,19 +120,25 @@ def key(spec: dict[str, Any]) -> str:
 
 
 def rows(settings: Settings, results: dict[str, Sample], common: dict[str, Any]) -> list[Row]:
-    """One row per variant, compared with FFCV's at the same batch size."""
-    out = []
-    for spec in specs(settings, {}):
+    """One row per variant, compared with FFCV's at the same batch size, and with itself at the
+    first batch size.
+    """
+    out, first = [], settings.batch_sizes[0]
+    for spec in sorted(
+        specs(settings, {}), key=lambda spec: settings.batch_sizes.index(spec["batch_size"])
+    ):
         loader = spec["loader"]
         shown = {
             "batch_size": spec["batch_size"], "size": spec["size"], "cores": 1, "workers": 1,
             "output": "uint8", "order": "random",
         }  # fmt: skip
+        rate, other = results[key(spec)], results[key(spec | {"batch_size": first})]
         against = None if loader == REFERENCE else results[key(spec | {"loader": REFERENCE})]
+        beside = {} if rate is other else figure(f"of_batches_of_{first}", ratio(rate, other))
         out.append(Row(
             benchmark="small", variant=VARIANTS[loader], settings=shown,
             reference=None if against is None else VARIANTS[REFERENCE],
-            page_cache="warm", **measured(results[key(spec)], against), **common,
+            page_cache="warm", also=beside, **measured(rate, against), **common,
         ))  # fmt: skip
     return out
 

@@ -64,7 +64,8 @@ class Measured:
             key=lambda name: -self.rates[name].median,
         )
         against = ", ".join(f"{name} {self.rates[name].median:,.0f}" for name in others)
-        where = f"on this machine on {self.date}, {self.workers} workers"
+        workers = f"{self.workers} worker{'s' * (self.workers != 1)}"
+        where = f"on this machine on {self.date}, {workers}"
         return f"measured {self.rates[chosen].median:,.0f} images/s against {against}, {where}"
 
 

@@ -160,7 +160,8 @@ def emit_workers(spread: "Spread | None", json_to: str | None) -> None:
     ]
     put(table(("worker", "parts", "images", "images/s"), rows))
     if len(workers) > SHOWN:
-        log.print(f"{len(workers) - SHOWN} workers more, all of them faster", markup=False)
+        more = len(workers) - SHOWN
+        log.print(f"{more} worker{'s' * (more != 1)} more, faster than these", markup=False)
     if spread.doubled or spread.again:
         log.print(
             f"given to a second worker, as the first was slow: {spread.doubled}; made again: "

@@ -96,8 +96,8 @@ def demo(
     batch = batch_size(count, workers)
     where, say = (out or cache_folder()).absolute(), _speaker(json_to)
     say(
-        f"fastload demo: {count:,} ImageNet-like pictures, {workers} workers, {cores} cores, "
-        f"batches of {batch} at {SIZE} px\n"
+        f"fastload demo: {count:,} ImageNet-like pictures, {workers} worker{'s' * (workers != 1)}, "
+        f"{cores} core{'s' * (cores != 1)}, batches of {batch} at {SIZE} px\n"
     )
     folder = _make(where, count, cores, say)
     rows = compare(str(folder), count, workers, batch, say)

@@ -140,7 +140,8 @@ def sources(found: Forecast) -> tuple[str, ...]:
     sizes = ", ".join(rates)
     if len(rates) > FEW:
         sizes = f"{rates[0]} to {rates[-1]}, {len(rates)} sizes"
-    where = f"{found.backend}, {measured.workers} workers, {found.facts['cpu']}"
+    workers = f"{measured.workers} worker{'s' * (measured.workers != 1)}"
+    where = f"{found.backend}, {workers}, {found.facts['cpu']}"
     return (f"loader: {sizes}; measured here with {where}", f"step: {found.step_said}")
 
 

@@ -44,14 +44,15 @@ def rates(report: Findings) -> list[str]:
 
 def _what(report: Findings) -> str:
     setting = report.setting
+    workers, cores = setting.workers, report.machine["usable_cores"]
     parts = [
         f"recipe {setting.recipe}" if setting.recipe else "",
         f"{setting.images:,} images" if setting.images else "",
         f"{setting.height}x{setting.width} px" if setting.height else "",
         f"batch {setting.batch_size}" if setting.batch_size else "",
         f"backend {setting.backend}" if setting.backend else "",
-        f"{setting.workers} workers" if setting.workers is not None else "",
-        f"{report.machine['usable_cores']} cores ({report.machine['cpu'] or 'CPU unknown'})",
+        "" if workers is None else f"{workers} worker{'s' * (workers != 1)}",
+        f"{cores} core{'s' * (cores != 1)} ({report.machine['cpu'] or 'CPU unknown'})",
         f"{report.seconds:.0f} s",
     ]
     return ", ".join(filter(None, parts))

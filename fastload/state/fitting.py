@@ -111,8 +111,8 @@ def _other_workers(loader: FollowedLoader, state: State, batch: int | None) -> l
             else "the data set's own state in each worker"
         )
         wrong.append(
-            f"the state is of {workers} workers, the loader has {loader.num_workers}, and it holds "
-            f"{content}; use as many workers"
+            f"the state is of {workers} worker{'s' * (workers != 1)}, the loader has "
+            f"{loader.num_workers}, and it holds {content}; use as many workers"
         )
     if state["batch"] != batch and state["step"]:
         wrong.append(
