@@ -66,10 +66,14 @@ class Threaded:
             ending.register(self.sender.thread, self.sender.stop)
         self.together = engine.together if isinstance(works, Known) else 1
         self.gathered: list[WorkOrError] = []  # that the feeder has not been asked for yet
-        self.depth = engine.depth + self.together - 1
-        for _ in range(self.depth):
+        for _ in range(self._under_way()):
             self._request()
         self._ask()
+
+    def _under_way(self) -> int:
+        """Works that are asked for ahead."""
+        self.depth = self.engine.depth + self.together - 1
+        return self.depth
 
     def __iter__(self) -> "Threaded":
         return self
@@ -109,9 +113,7 @@ class Threaded:
         if self.sender:
             self.sender.took()
         try:
-            if isinstance(item, Exception):
-                raise item
-            return self.engine.finish(item, self.on_bad)
+            return self._finished(item)
         finally:
             spent = item.batch.job if isinstance(item, Started) else None
             del item  # a traceback holds this frame
@@ -120,6 +122,11 @@ class Threaded:
             else:
                 self.early = False
                 self.feed.spent.append(spent)
+
+    def _finished(self, item: StartedOrError | Ready) -> Batch:
+        if isinstance(item, Exception):
+            raise item
+        return self.engine.finish(item, self.on_bad)
 
     def close(self) -> None:
         """Ends the epoch, and its threads before this returns, unless one is stuck."""

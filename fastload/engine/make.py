@@ -9,6 +9,7 @@ from fastload.backends import choosing
 from fastload.backends.base import Engine
 from fastload.backends.native import cuda
 from fastload.backends.table import facts
+from fastload.engine import bundles
 from fastload.engine.ffcv import FfcvEngine
 from fastload.engine.joint import JointEngine
 from fastload.engine.native import NativeEngine
@@ -79,10 +80,11 @@ def make(loader: EngineOptions, backend: str, plan: Plan) -> Engine:
     # Threads share every batch, so a few batches under way keep all of them busy.
     depth, seek = min(depth, MOST_AHEAD), collect.make(loader._own.seek_index, plan.source)
     images = _images(loader, plan)
-    several = 1
+    several = bundle = 1
     # Others' feeder is woken for each batch anyhow
     if kind_of == "native" and kind != "cuda" and not plan.patch and runner.goes_on:
         several = together(images, preflight.sample_bytes(runner.plan))
+        bundle = 1 if pinned else bundles.size(runner.plan, images, several)
     preflight.check(runner.plan, loader.num_workers, depth + several - 1, images)
     gpu = None
     if loader._own.device is not None and kind == "cuda":
@@ -93,8 +95,9 @@ def make(loader: EngineOptions, backend: str, plan: Plan) -> Engine:
     if kind_of == "ffcv":
         return FfcvEngine(runner, loader.num_workers, depth, seek, pinned=pinned, gpu=gpu)
     return NativeEngine(
-        runner, loader.num_workers, depth, seek, pinned=pinned, gpu=gpu, together=several
-    )
+        runner, loader.num_workers, depth, seek, pinned=pinned, gpu=gpu, together=several,
+        bundle=bundle,
+    )  # fmt: skip
 
 
 def together(images: int | None, nbytes: int) -> int:

@@ -10,10 +10,11 @@ import torch
 import torch.utils.data
 
 from fastload.backends import masks
-from fastload.backends.base import Batch, Engine, WorkOrError
+from fastload.backends.base import Batch, Engine, Known, WorkOrError
 from fastload.backends.native import gpu_decode
 from fastload.backends.native import runner as native
 from fastload.engine import pools, tensors
+from fastload.engine.bundles import Bundled
 from fastload.engine.epoch import Threaded
 from fastload.engine.feeding import feeder
 from fastload.engine.flight import Begun, Feed, Launched, Ready, Started
@@ -48,9 +49,10 @@ class NativeEngine(Engine):
         pinned: bool,
         gpu: Gpu | None = None,
         together: int = 1,
+        bundle: int = 1,
     ) -> None:
         self.runner, self.seek, self.gpu = runner, seek, gpu
-        self.depth, self.together = depth, together
+        self.depth, self.together, self.bundle = depth, together, bundle
         # Told of a batch's bad samples that did not raise.
         self.on_bad: Callable[[Report], object] = bool
         self.runners: dict[tuple[Size | None, Placement], native.Runner] = {}  # by the work's size
@@ -101,17 +103,14 @@ class NativeEngine(Engine):
         return self.pool.running() + (self.mask_threads.running() if self.mask_threads else [])
 
     def epoch(self, works: Iterator[WorkOrError], timeout: float = 0) -> Inline | Threaded:
-        """Batches of `works`, in order.
-
-        timeout: s that a batch may take, where there are threads; 0: any time.
-        """
+        """Batches of `works`, in order. timeout: as of `Engine.epoch`, where there are threads."""
         seek = self.view = self.seek.epoch()
         self.chooser.begin()
-        return (
-            Inline(self, works, seek)
-            if self.pool.threads == 0
-            else Threaded(self, works, seek, timeout)
-        )
+        if self.pool.threads == 0:
+            return Inline(self, works, seek)
+        if self.bundle > 1 and not timeout and isinstance(works, Known):
+            return Bundled(self, works, seek, self.bundle)
+        return Threaded(self, works, seek, timeout)
 
     def feeder(self, feed: Feed) -> threading.Thread:
         """The thread of an epoch, running."""
