@@ -16,8 +16,6 @@ from fastload.sources import raw_pixels, read
 from fastload.spec import Ints, Pixels, Work
 from fastload.transforms import pil
 
-NOTHING = np.zeros((1, 1, 3), np.uint8)  # in the place of a sample that is left out; nobody sees it
-
 
 class Batch(Protocol):
     """What takes pixels uint8 [H, W, 3] in place of a sample's bytes: a native job, or what DALI is
@@ -43,10 +41,22 @@ def mended(
         trouble.note(position, error)
         if trouble.policy == "skip":
             trouble.lost.add(position)
-            batch.set_pixels(position, NOTHING)
+            batch.set_pixels(position, _nothing(plan))
             continue
         work = _substituted(batch, plan, work, position, error, trouble, encoded)
     return work, encoded
+
+
+def _nothing(plan: Plan) -> Pixels:
+    """In the place of a sample that is left out; nobody sees it. No smaller than what any op makes,
+    since a RandomCrop takes no smaller image.
+    """
+    specs = [
+        spec for one in plan.pictures for spec in (one.out, *(step.spec for step in one.steps))
+    ]
+    height = max(spec.height or 1 for spec in specs)
+    width = max(spec.width or 1 for spec in specs)
+    return np.zeros((height, width, 3), np.uint8)
 
 
 def _substituted(

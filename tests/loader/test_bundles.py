@@ -4,6 +4,7 @@ import itertools
 import os
 import shutil
 
+import numpy as np
 import pytest
 import torch
 from torch.utils.data import ConcatDataset, Subset
@@ -16,8 +17,10 @@ from fastload.engine import bundles
 from fastload.engine.bundles import Bundled
 from fastload.engine.epoch import Threaded
 from fastload.errors import BackendError, SampleError
+from tests.beton.layout import Writer
+from tests.conftest import textured
 from tests.loader.test_asked_together import Backwards
-from tests.lowering.dataset_helpers import cifar
+from tests.lowering.dataset_helpers import cifar, made
 
 CHAIN = v2.Compose([
     v2.RandomCrop((28, 24)), v2.RandomHorizontalFlip(), v2.ToImage(), v2.ToDtype(torch.float32)
@@ -53,6 +56,36 @@ def test_batches_are_those_of_the_callers_thread(workers, size, drop_last):
             assert one.stride() == other.stride()
             assert one.untyped_storage().nbytes() == one.nbytes
     same(list(made)[-1:], list(alone)[-1:])  # of the second epoch
+
+
+def test_images_of_one_channel():
+    """The caller gets one of three that are made."""
+    pixels = np.stack([textured(20, 30, number)[..., 0] for number in range(COUNT)])
+    chain = v2.Compose([v2.Resize((12, 15)), v2.ToImage()])
+    data = made(
+        "MNIST", data=torch.from_numpy(pixels), targets=torch.arange(COUNT), transform=chain
+    )
+    bundled = iter(loader(data))
+    assert type(bundled._batches) is Bundled
+    for several, each in itertools.zip_longest(bundled, loader(data, 0)):
+        same(several, each)
+        assert several[0].shape[1] == 1
+        assert several[0].stride() == each[0].stride()
+
+
+def test_several_pictures_of_each_image(tmp_path):
+    cells = [[("raw", textured(20, 30, number)), number] for number in range(COUNT)]
+    path = tmp_path / "raw.beton"
+    path.write_bytes(Writer([("image", "image"), ("label", "int")], cells).bytes())
+    views = T.Views([
+        ([T.RandomResizedCrop((12, 16)), T.ToImage()], 2), [T.Resize((9, 8)), T.ToImage()],
+    ])  # fmt: skip
+    bundled = iter(loader(fastload.open(path, views)))
+    assert type(bundled._batches) is Bundled
+    for several, each in itertools.zip_longest(bundled, loader(fastload.open(path, views), 0)):
+        assert [len(one) for one in (several, each)] == [2, 2]
+        for one, other in zip([*several[0], several[1]], [*each[0], each[1]], strict=True):
+            same(one, other)
 
 
 def test_a_batch_that_is_kept_is_never_written_again():

@@ -87,6 +87,7 @@ KINDS = {
     "fast": {"decode_scale": "fast", "ops": [T.Resize((6, 6)), T.RandomHorizontalFlip()]},
     "sizes": {"size_schedule": [8, 12], "ops": [T.RandomResizedCrop(16)]},
     "augmented": {"ops": [*OPS, T.TrivialAugmentWide()]},
+    "window": {"ops": [T.RandomCrop((7, 9)), T.RandomHorizontalFlip()]},  # takes no smaller image
 }
 
 
@@ -96,7 +97,7 @@ def test_substitutes_go_through_the_whole_pipeline(broken, kind):
     same(list(loader(broken, **KINDS[kind])), want[0])
 
 
-@pytest.mark.parametrize("kind", ["views", "fast", "augmented"])
+@pytest.mark.parametrize("kind", ["views", "fast", "augmented", "window"])
 def test_shorter_batches_of_every_kind(broken, kind):
     same(
         list(loader(broken, "skip", **KINDS[kind])),
