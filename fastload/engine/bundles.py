@@ -7,6 +7,7 @@ irregular, its batches are made once more, each alone, with its own error or rep
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import accumulate, groupby, islice, pairwise
 from typing import cast
 
@@ -79,13 +80,15 @@ class Bundled(Threaded):
     def _finished(self, item: StartedOrError | Ready) -> Batch:
         """The bundle's batches go to `left`."""
         works, bad = self.bundles.popleft(), list[Report]()
-        if not works or isinstance(item, Exception):
-            self.left.extend(works)
-            return [] if works else super()._finished(item)
-        try:
-            whole = self.engine.finish(item, bad.append)
-        except Exception:  # noqa: BLE001  raised again by the batch that it is of
-            whole = []
+        if not works:
+            try:
+                return super()._finished(item)
+            finally:
+                del item  # a traceback holds this frame
+        whole: Batch = []
+        if not isinstance(item, Exception):
+            with suppress(Exception):  # it is raised again, by the batch that it is of
+                whole = self.engine.finish(item, bad.append)
         self.left.extend(works if bad or not whole else _parts(whole, works))
         return whole
 

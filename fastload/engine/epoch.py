@@ -124,9 +124,12 @@ class Threaded:
                 self.feed.spent.append(spent)
 
     def _finished(self, item: StartedOrError | Ready) -> Batch:
-        if isinstance(item, Exception):
-            raise item
-        return self.engine.finish(item, self.on_bad)
+        try:
+            if isinstance(item, Exception):
+                raise item
+            return self.engine.finish(item, self.on_bad)
+        finally:
+            del item  # here, too
 
     def close(self) -> None:
         """Ends the epoch, and its threads before this returns, unless one is stuck."""

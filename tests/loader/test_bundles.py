@@ -114,6 +114,17 @@ def test_a_schedule_of_sizes_keeps_them():
     same(list(bundled), list(loader(data, 0, **given)))
 
 
+def test_what_only_fills_a_batch_up_is_told():
+    data = cifar(count=COUNT + 3, transform=CHAIN)
+    sampler = fastload.DistributedSampler(
+        data, num_replicas=2, rank=1, shuffle=False, eval_exact=True
+    )
+    given = {"sampler": sampler, "shuffle": False}
+    bundled = list(loader(data, **given))
+    same(bundled, list(loader(data, 0, **given)))
+    assert sum(int(valid.sum()) for _, _, valid in bundled) == (COUNT + 3) // 2
+
+
 @pytest.mark.parametrize("first", [1, 7, 8, 9])
 def test_an_epoch_is_resumed_within_a_bundle(first):
     made, again = loader(), loader()
