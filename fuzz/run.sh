@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Fuzz the kernels and the readers: one JSON line per target on stdout, exit 1 if something was found.
-#   fuzz/run.sh SECONDS [TARGET...]    seconds per target, one after the other; default: all targets
+#   fuzz/run.sh SECONDS [TARGET...]    seconds per target, as many at once as there are cores; default: all targets
 # Kernels (kernels/fuzz, ASan and UBSan): parse, verdict, index, layer, region, transcode, device, augment, page, png, webp. They need Clang with libFuzzer, and a name for
 # it in CXX if that is not clang++ or clang++-NN.
 # Readers (fuzz/readers.py): tar, arrow, groups, sidecar, beton, recipe, journal, name, state;
@@ -67,20 +67,28 @@ report() {
 
 missing() { echo "{\"target\": \"$1\", \"skipped\": \"$2\"}"; }
 
+# `report` in the background, once a core is free for it: all take as long, so the first of them ends first.
+start() {
+  [ ${#running[@]} -lt "$(nproc)" ] || { wait "${running[0]}" || failed=1; running=("${running[@]:1}"); }
+  report "$@" &
+  running+=($!)
+}
+
 mkdir -p "$out"
-failed=0 built=
+failed=0 built= running=()
 for target in $targets; do
   if is_in "$target" "$kernels"; then
     [ -n "$built" ] || { build && built=yes || built=no; }
     [ "$built" = yes ] || { missing "$target" "no Clang with libFuzzer"; continue; }
-    report "$target" "$out/fuzz_$target" $(options "$target") -timeout=10 || failed=1
+    start "$target" "$out/fuzz_$target" $(options "$target") -timeout=10
   elif is_in "$target" "$readers"; then
     "$python" -c "import atheris" 2>/dev/null || { missing "$target" "no atheris in $python"; continue; }
     "$python" -m fuzz.readers "$target" --seeds "$out/seeds/$target"
-    report "$target" "$python" -m fuzz.readers "$target" --taken "$out/$target.taken" -max_len="$(longest "$target")" -timeout=20 || failed=1
+    start "$target" "$python" -m fuzz.readers "$target" --taken "$out/$target.taken" -max_len="$(longest "$target")" -timeout=20
   else
     echo "fuzz/run.sh: target $target is unknown (want $kernels $readers)" >&2
     exit 2
   fi
 done
+for process in ${running[@]+"${running[@]}"}; do wait "$process" || failed=1; done
 exit $failed
