@@ -33,13 +33,20 @@ def size(plan: Plan, images: int | None, together: int) -> int:
     images: of a batch; together: small batches that are asked for at once.
     """
     several = min(together, IMAGES // (images or IMAGES))
-    if several < 2 or plan.mix or plan.masks or any(step.op.per_batch for step in plan.steps):
+    if several < 2 or plan.mix or plan.masks or _draws_for_batches(plan):
         return 1
     if any(picture.out.dtype == "bfloat16" for picture in plan.pictures):  # NumPy has none
         return 1
     source = plan.source
     raw = len(source) > 0 and source.locate(np.zeros(1, np.int64)).is_raw.all()
     return several if raw else 1
+
+
+def _draws_for_batches(plan: Plan) -> bool:
+    """Whether anything is drawn for a whole batch, of which a bundle has one."""
+    steps = (step for one in (*plan.pictures, *plan.by_part) for step in one.steps)
+    # Of the other modes, each size has an op for finished batches
+    return plan.size_mode != "decode" or any(step.op.per_batch for step in steps)
 
 
 class Bundled(Threaded):

@@ -207,9 +207,25 @@ def test_others_are_made_one_by_one(given):
     assert type(iter(loader(**given))._batches) is Threaded
 
 
-def test_what_is_drawn_for_a_whole_batch_is_of_one():
-    chain = v2.Compose([v2.RandomCrop(24), T.ColOut(0.2, 0.2), v2.ToImage()])
-    assert type(iter(loader(cifar(count=COUNT, transform=chain)))._batches) is Threaded
+COLOUT = [T.RandomCrop(24), T.ColOut(0.2, 0.2), T.ToImage()]
+
+
+@pytest.mark.parametrize(
+    "chain", [COLOUT, T.Views([[T.CenterCrop(24), T.ToImage()], COLOUT])], ids=["one", "a view"]
+)
+def test_what_is_drawn_for_a_whole_batch_is_of_one(chain):
+    one, alone = (iter(loader(cifar(count=COUNT, transform=chain), each)) for each in (1, 0))
+    assert type(one._batches) is Threaded
+    same(list(one), list(alone))
+
+
+@pytest.mark.parametrize("mode", ["resize", "crop"])
+def test_a_schedule_that_changes_finished_batches_draws_for_each(mode):
+    schedule = fastload.ProgressiveResize(total_epochs=10, mode=mode)
+    data = cifar(count=COUNT, transform=v2.Compose([v2.RandomResizedCrop(28), v2.ToImage()]))
+    one, alone = (iter(loader(data, each, size_schedule=schedule)) for each in (1, 0))
+    assert type(one._batches) is Threaded
+    same(list(one), list(alone))
 
 
 @pytest.mark.parametrize(
