@@ -82,7 +82,13 @@ class Bundled(Threaded):
         if not self.left:
             super().__next__()
         item = self.left.popleft()
-        return self._alone(item) if isinstance(item, Work) else item
+        if not isinstance(item, Work):
+            return item
+        try:
+            return self._alone(item)
+        except KeyboardInterrupt:  # it costs no batch
+            self.left.appendleft(item)
+            raise
 
     def _finished(self, item: StartedOrError | Ready) -> Batch:
         """The bundle's batches go to `left`."""

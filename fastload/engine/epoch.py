@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
+from typing import cast
 
 from fastload import _native
 from fastload.backends.base import Batch, Known, WorkOrError
@@ -105,7 +106,7 @@ class Threaded:
             self.early = True
             self._request()
         item = self.next[0] if self.next else None
-        if item is None or self.timeout or (type(item) is Started and not item.goes_on):
+        if item is None or (type(item) is Started and not item.whole):
             item = self._wait()
         self.next.popleft()
         pace.gave(away, ready)
@@ -140,8 +141,9 @@ class Threaded:
                 thread.join(ending.JOIN)
 
     def _wait(self) -> Started | Ready | Exception:
-        """The next batch, whose pixels are there; it stays in `next`.
+        """The next batch, whose pixels are there.
 
+        It stays in `next`: what a signal raises while we wait, as Ctrl-C does, costs no batch.
         Raises RuntimeError if that takes too long.
         """
         deadline = time.monotonic() + self.timeout
@@ -154,12 +156,8 @@ class Threaded:
         item = self.next[0]
         while isinstance(item, Started) and not item.goes_on:
             item = self.next[0] = self._gone_on(item, deadline)
-        if (
-            self.timeout
-            and isinstance(item, Started)
-            and not item.wait(max(0.0, deadline - time.monotonic()))
-        ):
-            raise self._late() from self._report()
+        while isinstance(item, Started) and not item.wait(self._left(deadline)):
+            self._check_time(deadline)
         return item
 
     def _gone_on(self, item: Started, deadline: float) -> StartedOrError:
@@ -187,14 +185,15 @@ class Threaded:
             raise self._late() from self._report()
 
     def _take(self, timeout: float | None = None) -> None:
-        """Move the next batch that is finished to `next`. Raises queue.Empty after `timeout`, s."""
-        item = self.finished.get(timeout=timeout)
-        assert item is not None  # which only ends the sender's own queue
-        self.next.append(item)
+        """Move the next batch that is finished to `next`, in one call of the interpreter's: what a
+        signal raises comes before or after it. Raises queue.Empty after `timeout`, s.
+        """
+        items = map(self.finished.get, (True,), (timeout,))
+        self.next.extend(cast("Iterator[StartedOrError | Ready]", items))  # None: the sender's own
 
     def _check_threads(self, come: Callable[[], bool]) -> None:
         """Raise HostMemoryError where one that the batch comes through has ended, and it has not
-        come: only missing memory does that.
+        come: only missing memory does that, and another thread of the program's (BackendError).
         """
         ended = [
             thread.name
@@ -202,6 +201,11 @@ class Threaded:
             if not thread.is_alive()
         ]
         if ended and not come():
+            if self.closed:
+                raise BackendError(
+                    "loader: another thread has ended this epoch; give each thread a loader of its "
+                    "own"
+                )
             raise HostMemoryError(
                 f"loader: thread {' and '.join(ended)} has ended without memory; {room.ADVICE}"
             )

@@ -85,10 +85,10 @@ class Native(Reseeded):
                     "on_error='skip': nothing is left of a batch, and other ranks have theirs; use "
                     "'substitute'"
                 )
-        now = time.perf_counter()
+        formed, now = self._formed(batch), time.perf_counter()
         self._meter.count(length, ready, asked, self._last, now)
         self._last = now
-        return self._formed(batch)
+        return formed
 
     def _formed(self, batch: Batch) -> object:
         """As the data set's samples are made into batches."""

@@ -19,14 +19,15 @@ using namespace nb::literals;
 
 constexpr std::chrono::milliseconds kSlice{100};
 
-// Where nothing is left to do, the GIL is kept: another thread would have it for milliseconds.
+// Where nothing is left to do, the GIL is kept: another thread would have it for milliseconds. Who
+// waited is told of a signal here, and not after the next call, which may have changed something.
 void wait(PyJob& self, const char* where) {
   for (bool done = self.job->wait({}); !done;) {
     {
       const nb::gil_scoped_release unlocked;
       done = self.job->wait(kSlice);
     }
-    if (!done && PyErr_CheckSignals() != 0) throw nb::python_error();
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
   }
   self.job->check_idle(where);
 }
@@ -43,8 +44,8 @@ bool wait_for(PyJob& self, double seconds, bool (Job::*look)(std::chrono::millis
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
       done = ((*self.job).*look)(std::clamp(left, std::chrono::milliseconds{0}, kSlice));
     }
-    if (done || Clock::now() >= until) return done;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    if (done || Clock::now() >= until) return done;
   }
 }
 

@@ -160,6 +160,17 @@ def test_nothing_stands_in_that_a_known_sampler_leaves_out(broken, sampler):
         assert set(labels.tolist()) <= {0, 1}
 
 
+@pytest.mark.parametrize("channels_last", [False, True])
+def test_what_is_left_lies_in_memory_as_whole_batches_do(broken, channels_last):
+    ops = [T.RandomResizedCrop((24, 32)), T.ToImage(channels_last=channels_last)]
+    for workers in (0, 2):
+        batches = list(loader(broken, "skip", ops=ops, num_workers=workers))
+        assert len({len(labels) for _, labels in batches}) > 1
+        assert {images.stride() for images, _ in batches} == {
+            (3 * 24 * 32, 1, 3 * 32, 3) if channels_last else (3 * 24 * 32, 24 * 32, 32, 1)
+        }
+
+
 def test_a_batch_without_any_good_sample(broken):
     batches = [[0, 1], [3, 12], [4, 5]]
     made = loader(broken, "skip", shuffle=None, batch_size=1, batch_sampler=batches)
