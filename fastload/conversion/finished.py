@@ -85,8 +85,8 @@ def found(place: Place, job: Json, *, overwrite: bool) -> Json | None:
     other = different(job, known)
     if other and not overwrite:
         raise ConversionError(
-            f"{place.shown}: was made with another {', '.join(other)}; give the same again, or "
-            "--overwrite to replace it"
+            f"{place.shown}: was made with other settings ({', '.join(other)}); give the same "
+            "again, or --overwrite to replace it"
         )
     return None if other else said
 

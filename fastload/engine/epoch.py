@@ -92,7 +92,12 @@ class Threaded:
             )
         while not self.finished.empty():
             self._take()
-        self.seen = count = sum([type(item) is not Started or item.done for item in self.next])
+        count = 0
+        for item in self.next:
+            if type(item) is Started and not item.done:
+                break
+            count += 1
+        self.seen = count
         return count
 
     def __next__(self) -> Batch:
@@ -106,7 +111,7 @@ class Threaded:
             self.early = True
             self._request()
         item = self.next[0] if self.next else None
-        if item is None or (type(item) is Started and not item.whole):
+        if item is None or not ready or (type(item) is Started and not item.goes_on):
             item = self._wait()
         self.next.popleft()
         pace.gave(away, ready)

@@ -55,14 +55,11 @@ class Started(NamedTuple):
         return self.again is None or self.batch.job.drawn
 
     @property
-    def whole(self) -> bool:
-        """Whether that is so, and all is there that others make."""
-        return self.goes_on and self.batch.job.done and (self.masks is None or self.masks.done)
-
-    @property
     def done(self) -> bool:
-        """Whether this is whole, or what the feeder has put in its place."""
-        return self.whole or any(isinstance(one, Exception) or one.done for one in self.again or ())
+        """Whether all is there that others make."""
+        if not self.goes_on:
+            return any(isinstance(one, Exception) or one.done for one in self.again or ())
+        return self.batch.job.done and (self.masks is None or self.masks.done)
 
     def wait(self, seconds: float) -> bool:
         """Whether that is so within that time."""

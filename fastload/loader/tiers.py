@@ -52,8 +52,8 @@ GAINS = {
 GAINS_IN_MEMORY = {1: Gain(2.8, 5.7, 10.9, 5), 2: Gain(1.2, 1.2, 1.2, 1)}
 NATIVE = {
     1: "all of it is native",
-    2: "decoding and last steps are native",
-    3: "the decoding is native",
+    2: "the decoding of JPEG files and last steps are native",
+    3: "the decoding of JPEG files is native",
 }
 JOINT = "tier 1 of 3: pixels are native; targets move in the same threads, by torchvision's code"
 # Pieces of a reason that say nothing which its subject and its end do not say

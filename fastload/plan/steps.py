@@ -38,7 +38,7 @@ def stackable(ops: tuple[Op, ...]) -> tuple[tuple[Step, ...], Spec]:
     if not spec.tensor:  # images leave a loader as tensors, asked or not
         spec = ToImage().out_spec(spec)
     if spec.height is None or spec.width is None:
-        problem = "image sizes still differ after the last op, so they cannot be stacked"
+        problem = "image sizes may still differ after the last op, so they cannot be stacked"
         raise PipelineError(
             [
                 (

@@ -28,11 +28,35 @@ def advice(report: Findings) -> str:
         return _say(one) if one else "Nothing: the data path keeps up."
     if one:
         return _say(one)
+    if report.remedies and (untold := _untold(report)):
+        return untold
     if report.remedies:
         nothing = "Keep this loader: nothing that was tried makes training clearly faster."
         return " ".join(filter(None, (nothing, _cores(report))))
     tried = report.tried
     return f"{tried.text[:1].upper()}{tried.text[1:]}." if tried and tried.text else ""
+
+
+def _untold(report: Findings) -> str:
+    """Of a loader that is faster, where nobody knows what training gains; else empty."""
+    faster = [one for one in report.remedies if one.same and one.worth_it]
+    if not faster or not _contended(report):
+        return ""
+    one = max(faster, key=lambda one: one.speedup.low)
+    name = one.alternative.name
+    return (
+        f"{name[:1].upper()}{name[1:]}: the loader alone is {one.speedup.value:.2g} times as fast. "
+        "Try it: what training gains is not known, since the workers took cores from the step "
+        "while it was timed."
+    )
+
+
+def _contended(report: Findings) -> bool:
+    """Whether the step was timed in a loop whose workers had no core to spare for it: without them
+    it may be many times as fast.
+    """
+    known = report.evidence
+    return report.step.kind == "attached" and bool(known.workers) and known.starved >= v.STARVED
 
 
 def _cores(report: Findings) -> str:
@@ -53,13 +77,16 @@ def _say(one: Offer) -> str:
 def _open(report: Findings) -> str:
     """How to get an answer, and what is known without one."""
     how = SETTLE.get(report.step.kind, MORE_TIME).format(seconds_to_settle(report))
-    known = [f"no loader could make training more than {_most(report):.2g} times as fast"]
+    known = []
+    if not _contended(report):
+        known = [f"no loader could make training more than {_most(report):.2g} times as fast"]
     names = {one.alternative.name for one in report.remedies if one.same and one.worth_it}
     faster = [one for one in offers(report) if one.name in names]
     if faster:
         one = max(faster, key=lambda one: one.gain.value)
         known.append(f"{one.name}: {_rate(one)}")
-    return f"Measure again ({how}). Known already: {'; '.join(known)}."
+    already = f" Known already: {'; '.join(known)}." if known else ""
+    return f"Measure again ({how}).{already}"
 
 
 def seconds_to_settle(report: Findings) -> int:

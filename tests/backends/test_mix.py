@@ -169,8 +169,8 @@ def test_every_problem_is_in_one_error(folder):
     text = problems(folder, T.MixUp(-1, num_classes=2), [T.Resize(9)], size_schedule=[])
     assert text.splitlines() == [
         (
-            "pipeline: image sizes still differ after the last op, so they cannot be stacked; end "
-            "CROP with RandomResizedCrop, CenterCrop or Resize((height, width))"
+            "pipeline: image sizes may still differ after the last op, so they cannot be stacked; "
+            "end CROP with RandomResizedCrop, CenterCrop or Resize((height, width))"
         ),
         "size_schedule: the list is empty, want one size per epoch",
         "mix (MixUp): alpha is -1, want above 0",

@@ -122,8 +122,8 @@ def test_another_edit_is_not_another_pillow(tools, small, tmp_path):
     with pytest.raises(ConversionError) as raised:
         tools.convert(small, tmp_path / "out", resume=True, edits=editing.Edits(quality=50))
     assert str(raised.value) == (
-        f"{tmp_path}/out: was made with another edits; give the same again, or --overwrite to "
-        "replace it"
+        f"{tmp_path}/out: was made with other settings (edits); give the same again, or "
+        "--overwrite to replace it"
     )
 
 

@@ -52,13 +52,13 @@ def test_of_another_job_or_of_a_changed_target_it_is_an_error(small, tmp_path, c
     assert (code, said) == (1, "")
     assert (
         error
-        == f"fastload: {out}: was made with another shuffle; give the same again, or --overwrite "
-        "to replace it\n"
+        == f"fastload: {out}: was made with other settings (shuffle); give the same again, or "
+        "--overwrite to replace it\n"
     )
     (small / "cat" / "more.jpg").write_bytes((small / "cat" / "1.JPEG").read_bytes())
     code, _, error = run(capfd, *asked, "--resume")
     assert code == 1
-    assert error.startswith(f"fastload: {out}: was made with another ")
+    assert error.startswith(f"fastload: {out}: was made with other settings (")
     (small / "cat" / "more.jpg").unlink()
     assert facts(out) == before
     victim = next(each for each in (out, *sorted(out.rglob("*"))) if each.is_file())

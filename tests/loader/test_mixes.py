@@ -168,7 +168,7 @@ def test_parts_that_are_open(roots):
     with pytest.raises(PipelineError) as error:
         fastload.mix([(one, 1), (other, 1)])
     assert str(error.value) == (
-        "mix: part 1: pipeline: image sizes still differ after the last op, so they cannot be "
+        "mix: part 1: pipeline: image sizes may still differ after the last op, so they cannot be "
         "stacked; end CROP with RandomResizedCrop, CenterCrop or Resize((height, width))"
     )
 

@@ -69,7 +69,7 @@ def test_a_plans_problems_name_the_view(folder):
             "move it before op 1"
         ),
         (
-            "view 4: pipeline: image sizes still differ after the last op, so they cannot be "
+            "view 4: pipeline: image sizes may still differ after the last op, so they cannot be "
             f"stacked; {end}"
         ),
     )

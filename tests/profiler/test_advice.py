@@ -13,6 +13,7 @@ from fastload.attach.control import Subject, subject
 from fastload.measure import Interval, Sample
 from fastload.profiler import offers as basis
 from fastload.profiler import tried
+from fastload.profiler import verdict as v
 from fastload.profiler.advice import advice
 from fastload.profiler.evidence import Rungs
 from fastload.profiler.findings import StepFacts
@@ -102,6 +103,25 @@ def test_nothing_is_advised_where_nothing_is_gained():
         "Keep this loader: nothing that was tried makes training clearly faster."
     )
     assert advice(report(WITHOUT, FAST)) == "Nothing: the data path keeps up."
+
+
+def test_a_step_that_was_timed_beside_workers_without_cores_says_nothing_of_the_gain():
+    """The step alone takes as long as the loader only because the workers have its cores."""
+    rungs = Rungs(LOADER, LOADER, Sample((95.0,) * 5))
+    found = report({**WITHOUT, "trial": NATIVE}, rungs)
+    told = "Keep this loader: nothing that was tried makes training clearly faster."
+    label = replace(found.verdict, label=v.CONTENTION)
+    crowded = replace(found.evidence, workers=2, starved=v.STARVED)
+    assert advice(replace(found, verdict=label)) == told
+    assert advice(replace(found, verdict=label, evidence=crowded)) == (
+        "Change one import (from fastload import DataLoader) and give num_workers=2: the loader "
+        "alone is 10 times as fast. Try it: what training gains is not known, since the workers "
+        "took cores from the step while it was timed."
+    )
+    bound = "no loader could make training more than"
+    label = replace(found.verdict, label=v.OPEN)
+    assert bound in advice(replace(found, verdict=label))
+    assert bound not in advice(replace(found, verdict=label, evidence=crowded))
 
 
 def test_every_loader_that_was_tried_is_offered_with_what_to_copy():

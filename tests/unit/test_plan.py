@@ -190,7 +190,7 @@ def test_one_problem_one_line(ops, text):
 
 
 def test_sizes_must_be_fixed_in_the_end():
-    want = "pipeline: image sizes still differ after the last op, so they cannot be stacked"
+    want = "pipeline: image sizes may still differ after the last op, so they cannot be stacked"
     assert problems(Resize(8)) == [
         f"{want}; end CROP with RandomResizedCrop, CenterCrop or Resize((height, width))"
     ]
