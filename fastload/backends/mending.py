@@ -84,18 +84,21 @@ def _substituted(
 def without_lost(parts: list[Any], trouble: Trouble, count: int) -> list[Any]:
     """Images and labels of a batch of `count`, without what is left out."""
     positions = trouble.kept(count)
-    return (
-        parts if positions is None else [_kept(part, torch.from_numpy(positions)) for part in parts]
-    )
+    if positions is None:
+        return parts
+    index = torch.from_numpy(positions)
+    return [
+        [at(one, index) for one in part] if isinstance(part, list) else at(part, index)
+        for part in parts
+    ]
 
 
-def _kept(part: Any, positions: torch.Tensor) -> Any:
-    """Images or labels at these positions; of several views a list."""
-    return (
-        [_kept(one, positions) for one in part]
-        if isinstance(part, list)
-        else part.index_select(0, positions.to(part.device))
-    )
+def at(part: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+    """Images or labels at these positions of the batch, in the order of bytes that they have."""
+    positions = positions.to(part.device)
+    if part.is_contiguous() or part.dim() != 4:
+        return part.index_select(0, positions)
+    return part.permute(0, 2, 3, 1).index_select(0, positions).permute(0, 3, 1, 2)  # channels last
 
 
 def scale(job: _native.Job, encoded: dict[int, bytes], crops: Ints) -> None:

@@ -193,8 +193,8 @@ class Threaded:
         """Move the next batch that is finished to `next`, in one call of the interpreter's: what a
         signal raises comes before or after it. Raises queue.Empty after `timeout`, s.
         """
-        items = map(self.finished.get, (True,), (timeout,))
-        self.next.extend(cast("Iterator[StartedOrError | Ready]", items))  # None: the sender's own
+        items = map(self.finished.get, (True,), (timeout,))  # never None, which ends other queues
+        self.next.extend(cast("Iterator[StartedOrError | Ready]", items))
 
     def _check_threads(self, come: Callable[[], bool]) -> None:
         """Raise HostMemoryError where one that the batch comes through has ended, and it has not

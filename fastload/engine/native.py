@@ -9,7 +9,7 @@ from functools import partial
 import torch
 import torch.utils.data
 
-from fastload.backends import masks
+from fastload.backends import masks, mending
 from fastload.backends.base import Batch, Engine, Known, WorkOrError
 from fastload.backends.native import gpu_decode
 from fastload.backends.native import runner as native
@@ -212,7 +212,8 @@ class NativeEngine(Engine):
             pairs = zip(batch.runner.pictures, batch.outs, strict=True)
             images = [tensors.images(picture, out) for picture, out in pairs]
         if kept is not None:
-            target, images = tensors.at(target, kept), [tensors.at(one, kept) for one in images]
+            index = torch.from_numpy(kept)
+            target, *images = [mending.at(one, index) for one in (target, *images)]
         if self.rings[0].pinned:
             target = target.pin_memory()
         return Ready(images, target, valid, None, placement, batch.work, batch.trouble.report())
@@ -280,7 +281,7 @@ class NativeEngine(Engine):
         return (
             target,
             kept,
-            valid if valid is None or kept is None else tensors.at(valid, kept),
+            valid if valid is None or kept is None else mending.at(valid, torch.from_numpy(kept)),
         )
 
     def finish(self, started: Started | Ready, on_bad: Callable[[Report], object]) -> Batch:

@@ -30,14 +30,6 @@ def images(picture: Picture, out: Array) -> torch.Tensor:
     return images[:, :1].clone(memory_format=one) if copied(picture) else images
 
 
-def at(part: torch.Tensor, positions: Longs) -> torch.Tensor:
-    """Images or labels at these positions of the batch, in the order of bytes that they have."""
-    index = torch.from_numpy(positions)
-    if part.is_contiguous() or part.dim() != 4:
-        return part.index_select(0, index)
-    return part.permute(0, 2, 3, 1).index_select(0, index).permute(0, 3, 1, 2)  # channels last
-
-
 def own(array: Array) -> torch.Tensor:
     """A copy in torch's own memory, which a program may resize."""
     return torch.from_numpy(array).clone()

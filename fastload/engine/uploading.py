@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from fastload import _native
+from fastload.backends import mending
 from fastload.backends.native import cuda, gpu_decode
 from fastload.backends.native.picture import Drawn, Picture
 from fastload.engine.slots import Ring
@@ -130,7 +131,7 @@ class Uploader:
             ]
             if positions is not None:
                 there = there[positions]
-                images = [each.index_select(0, positions) for each in images]
+                images = [mending.at(each, positions) for each in images]
         return Sent(images, there, self.copying[-1][0])
 
     @contextmanager

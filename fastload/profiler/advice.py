@@ -28,7 +28,7 @@ def advice(report: Findings) -> str:
         return _say(one) if one else "Nothing: the data path keeps up."
     if one:
         return _say(one)
-    if report.remedies and (untold := _untold(report)):
+    if untold := _untold(report):
         return untold
     if report.remedies:
         nothing = "Keep this loader: nothing that was tried makes training clearly faster."
