@@ -49,33 +49,35 @@ def _feed_all(engine: BatchMaker, feed: Feed) -> None:
     entered = attempt(engine.enter)
     ordered: deque[Located | Exception] = deque()
     reading: Reading = deque()
-    while _asked(engine, feed, ordered):
+    while _asked(engine, feed, ordered, reading):
         feed.pace.wait(feed.stopped)
         if feed.stopped.is_set():
             return
-        item = ordered.popleft()
-        item = entered if isinstance(entered, Exception) else item
-        if isinstance(item, Exception):
-            reading.append(item)
-        else:
-            begun = _begun(engine, feed, item, reading)
-            feed.at_once = not isinstance(begun, Exception) and begun.ahead is not None
-            reading.append(begun)
+        if ordered:
+            item = ordered.popleft()
+            item = entered if isinstance(entered, Exception) else item
+            reading.append(_begun(engine, feed, item, reading))
         idle = not ordered and feed.requests.empty()
         while reading and (idle or len(reading) > FETCH_AHEAD or _goes_on(feed, reading[0])):
             if not _start(engine, feed, reading):
                 return
 
 
-def _begun(engine: BatchMaker, feed: Feed, item: Located, reading: Reading) -> Begun | Exception:
+def _begun(
+    engine: BatchMaker, feed: Feed, item: Located | Exception, reading: Reading
+) -> Begun | Exception:
     """Begin a batch once its samples are there. Others do not wait for those from a store."""
+    if isinstance(item, Exception):
+        return item
     here = attempt(come, engine, item[0], 0.0)
     while here is False and not feed.stopped.is_set():
         while reading and _start(engine, feed, reading):
             pass
         _look(engine, feed)
         here = attempt(come, engine, item[0], LOOK)
-    return here if isinstance(here, Exception) else attempt(_begin, engine, *item, feed.seek)
+    begun = here if isinstance(here, Exception) else attempt(_begin, engine, *item, feed.seek)
+    feed.at_once = not isinstance(begun, Exception) and begun.ahead is not None
+    return begun
 
 
 def _goes_on(feed: Feed, begun: Begun | Exception) -> bool:
@@ -125,10 +127,14 @@ def _look(engine: BatchMaker, feed: Feed) -> None:
             feed.mended.notify_all()
 
 
-def _asked(engine: BatchMaker, feed: Feed, ordered: deque[Located | Exception]) -> bool:
+def _asked(
+    engine: BatchMaker, feed: Feed, ordered: deque[Located | Exception], reading: Reading
+) -> bool:
     """Find where the samples of all batches lie that were asked for; the system reads those ahead
-    that are not begun at once. Waits for one where there is none. False: there are no more."""
-    while not ordered or not feed.requests.empty():
+    that are not begun at once. Waits for one where there is nothing to do. False: there are no
+    more.
+    """
+    while not feed.requests.empty() or not (ordered or reading):
         request = feed.requests.get()
         feed.spent.clear()
         _look(engine, feed)

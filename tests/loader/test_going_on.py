@@ -13,6 +13,7 @@ from PIL import Image
 import fastload
 from fastload import transforms as T
 from fastload.engine import feeding
+from fastload.engine.flight import LOOK_AGAIN
 
 COUNT, SIZE = 40, 4
 OPS = [T.RandomResizedCrop((24, 32)), T.RandomHorizontalFlip(), T.ToImage()]
@@ -79,7 +80,9 @@ def test_jobs_are_waited_for_once_one_has_come_back(tmp_path, monkeypatch):
 
 
 def test_all_that_was_asked_for_is_ready_in_time(tmp_path):
-    """`ready` counts a batch whose job came back once it is made anew."""
+    """`ready` counts a batch whose job came back once it is made anew: the feeder looks for these
+    with each request, however late they come back.
+    """
     native = made(folder_of(tmp_path / "images", range(COUNT)), 2)
     for _ in native:
         pass
@@ -87,8 +90,25 @@ def test_all_that_was_asked_for_is_ready_in_time(tmp_path):
     batches, end = epoch._batches, time.monotonic() + 20
     next(epoch)
     while batches.ready < batches.pending - 1 and time.monotonic() < end:
+        batches.feed.requests.put(LOOK_AGAIN)
         time.sleep(0.002)
     assert batches.ready >= batches.pending - 1
+
+
+def test_what_is_begun_is_started_though_the_feeder_is_to_look_again(tmp_path, monkeypatch):
+    """That request brings no batch, so those at the end of an epoch would wait for another."""
+    begun = feeding._begun
+
+    def and_look(engine, feed, *rest):
+        made = begun(engine, feed, *rest)
+        feed.requests.put(LOOK_AGAIN)
+        return made
+
+    monkeypatch.setattr(feeding, "_begun", and_look)
+    folder = folder_of(tmp_path / "images", range(COUNT))
+    native, inline = made(folder, 2, timeout=30), made(folder, 0)
+    for _ in range(2):
+        assert same(native, inline) == COUNT // SIZE
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "float32"])
