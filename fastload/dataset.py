@@ -150,22 +150,21 @@ class Samples(Sequence[tuple[str, int]]):
         return self.source.name(sample), int(self.source.labels[sample])
 
 
-def position(index: SupportsIndex, length: int) -> int:
-    """A user's index as 0..length-1, negative ones from the end.
+def position(index: SupportsIndex, length: int, *, from_end: bool = True) -> int:
+    """A user's index as 0..length-1. from_end: negative ones are taken, from the end.
 
     Raises IndexError, and TypeError for what is no integer.
     """
-    sample = operator.index(index)
-    if not -length <= sample < length:
+    sample, least = operator.index(index), -length if from_end else 0
+    if not least <= sample < length:
         raise IndexError(
-            f"data set: index {sample} is outside (want -{length} to {length - 1}); check the "
-            "sampler"
+            f"data set: index {sample} is outside (want {least} to {length - 1}); check the sampler"
         )
     return sample % length
 
 
-def place_all(indices: Any, length: int) -> Longs:
-    """A batch of a user's indices as int64 [N] in 0..length-1.
+def place_all(indices: Any, length: int, *, from_end: bool = True) -> Longs:
+    """A batch of a user's indices as int64 [N] in 0..length-1; from_end: as of `position`.
 
     Raises IndexError, and TypeError for what are no integers.
     """
@@ -183,7 +182,8 @@ def place_all(indices: Any, length: int) -> Longs:
     ):
         # A sampler may fill its array anew while batches of it are still to be made
         return np.array(array, order="C") if array is indices else array
-    placed = np.array([position(index, length) for index in indices], np.int64)
+    each = [position(index, length, from_end=from_end) for index in indices]
+    placed = np.array(each, np.int64)
     if not len(placed):
         raise IndexError("batch sampler: an empty batch (want 1 index or more); check the sampler")
     return placed

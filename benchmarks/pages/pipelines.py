@@ -64,11 +64,13 @@ DATA_SETS = (
 NOTES = """
 
 **A data set class of your own**, also one that extends `ImageFolder`, is read from the source of
-its `__getitem__` and `__len__`. It may look the sample up in lists, arrays, tuples and
-dictionaries. It may make its path of texts (`os.path.join`, f-strings, `pathlib`), and open it
-(`Image.open(…).convert("RGB")`, torchvision's loaders). It may call transforms, and return the
-image or its views, with or without one label, in a tuple, a list or a dictionary. What else it does
-leaves it to PyTorch's engine, and `loader.explain()` says what that is.
+its `__getitem__` and `__len__`. It may look the sample up in lists, arrays, tuples, dictionaries
+and pandas' tables (`iloc`, `loc`, `df["column"]`, rows and their columns). It may make its path of
+texts, numbers and the sample's number (`os.path.join`, f-strings, `%`, methods of texts,
+`pathlib`), and open it (`Image.open(…).convert("RGB")`, torchvision's loaders). It may call
+transforms, and return the image or its views, with or without one label, in a tuple, a list or a
+dictionary. What else it does leaves it to PyTorch's engine, and `loader.explain()` says what that
+is.
 
 timm's `create_loader`: give what it returns to `fastload.accelerate`; its `PrefetchLoader` stays
 around the loader, and normalises and erases on the device as before. timm passes over files that
@@ -212,6 +214,7 @@ DATA: dict[str, Callable[[str, Any], Any]] = {
             newer.ByTorchvision,
             newer.ForTrainer,
             newer.FromBytes,
+            newer.FromTable,
             newer.SixteenBits,
             newer.ThroughOpenCV,
             newer.WithBoxes,

@@ -177,6 +177,8 @@ NEWER = (
     Pipeline("PyTorch's tutorial on own data sets", "pytorch/tutorials data_tutorial.py", 224,
              tensors, "ByTorchvision", own_data("ByTorchvision",
              "uses torchvision.io.decode_image")),
+    Pipeline("the same tutorial, with Pillow and pandas", "pytorch/tutorials data_tutorial.py",
+             224, lambda s: floats(T.RandomResizedCrop(s), T.RandomHorizontalFlip()), "FromTable"),
     Pipeline("medical: 16-bit PNGs in a window", "as such data sets are often written", 224,
              lambda s: v2.Resize((s, s), antialias=True), "SixteenBits", own_data("SixteenBits",
              "calls convert of a file")),

@@ -1,6 +1,7 @@
 """What newer training scripts define themselves; see pipelines_user.py."""
 
 import io
+import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 
 import cv2
 import numpy as np
+import pandas as pd
 import torch
 import torch.utils.data
 from PIL import Image, ImageFilter, ImageOps
@@ -150,6 +152,24 @@ class ByTorchvision(Files):
         return self.transform(vision_io.decode_image(str(self.paths[index]), RGB)), self.labels[
             index
         ]
+
+
+class FromTable(Files):
+    """The same tutorial's table of annotations, with Pillow's images."""
+
+    def __init__(self, folder: str, transform: Any) -> None:
+        super().__init__(folder, transform)
+        names = [str(path.relative_to(folder)) for path in self.paths]
+        self.folder = folder
+        self.annotations = pd.DataFrame({"file": names, "label": self.labels})
+
+    def __len__(self) -> int:
+        return len(self.annotations)
+
+    def __getitem__(self, index: int) -> tuple[Any, int]:
+        path = os.path.join(self.folder, self.annotations.iloc[index, 0])
+        image = Image.open(path).convert("RGB")
+        return self.transform(image), self.annotations.iloc[index, 1]
 
 
 class ByOpenCV(Files):

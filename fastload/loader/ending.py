@@ -18,9 +18,9 @@ from fastload import _native
 from fastload.attach.stages import timed_as, untimed
 from fastload.image.lazy import plain
 from fastload.lowering.chain import lower_parts
-from fastload.lowering.names import altered, classes, type_name
+from fastload.lowering.names import Reasons, altered, classes, type_name
 from fastload.spec import Array, Pixels
-from fastload.transforms import ToImage
+from fastload.transforms import Op, ToImage
 from fastload.transforms.kinds import Values
 
 Step = Callable[[Any], Any]
@@ -205,11 +205,30 @@ def makes_tensor(chain: Any) -> bool:
     return first < last
 
 
+def is_apart(chain: Any) -> bool:
+    """Whether steps that change values stand apart from the one that makes a tensor, as where a
+    Resize follows ToImage.
+    """
+    try:
+        steps = list(chain.transforms)
+        return any(values for _, _, values in _lowered(steps)[_found(steps)[1] :])
+    except Exception:  # noqa: BLE001  likewise
+        return False
+
+
+def _lowered(steps: list[object]) -> list[tuple[tuple[Op, ...], Reasons, bool]]:
+    """Of each step its ops, or why there are none, and whether they change values only."""
+    lowered = [lower_parts(step, own=False) for step in steps]
+    return [
+        (ops, why, not why and all(isinstance(op, Values) for op in ops)) for ops, why in lowered
+    ]
+
+
 def _found(steps: list[object]) -> tuple[int, int]:
     """Where the steps begin and end that make a tensor of an image and values of its values."""
-    lowered = [lower_parts(step, own=False) for step in steps]
-    values = [not why and all(isinstance(op, Values) for op in ops) for ops, why in lowered]
-    for first, (ops, why) in enumerate(lowered):
+    lowered = _lowered(steps)
+    values = [only for _, _, only in lowered]
+    for first, (ops, why, _) in enumerate(lowered):
         if not why and ops and isinstance(ops[0], ToImage) and values[first]:
             return first, next((n for n in range(first, len(steps)) if not values[n]), len(steps))
     return 0, 0

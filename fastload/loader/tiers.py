@@ -111,6 +111,8 @@ def _to_last_steps(dataset: object) -> str:
         return "give it a torchvision Compose that ends in ToTensor"
     if not any(map(ending.makes_tensor, found)):
         return "end its Compose in ToTensor, or in ToImage and ToDtype"
+    if any(map(ending.is_apart, found)):
+        return "let ToImage and ToDtype follow each other in its Compose, behind what resizes"
     return "let its Compose make float32 tensors of three channels"
 
 

@@ -5,6 +5,7 @@ consumer's thread and from any step on.
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -22,7 +23,7 @@ from fastload.order.distributed import DistributedSampler
 from fastload.order.samplers import ShuffleSampler
 from fastload.order.tokens import TokenSampler
 from fastload.plan.plan import Plan
-from fastload.sources.base import Remote
+from fastload.sources.base import NumberedFiles, Remote
 from fastload.spec import Longs, Work
 from fastload.state import reading
 from fastload.state.progress import Progress
@@ -50,7 +51,7 @@ def works(
     elif type(batches) is BucketSampler or type(batches) is TokenSampler:
         ordered = _sized(batches, start, progress.first)
     else:
-        ordered = _sampled(loader, progress, sampler, start)
+        ordered = _sampled(loader, plan, progress, sampler, start)
     if loader._own.size_schedule is None:
         return ordered
     sized = sizes.each(loader, plan, progress.epoch, ordered)
@@ -111,7 +112,11 @@ def _sized(batches: BucketSampler | TokenSampler, start: Work, first: int) -> It
 
 
 def _sampled(
-    loader: BaseLoader[object], progress: Progress, sampler: Iterator[object] | None, start: Work
+    loader: BaseLoader[object],
+    plan: Plan,
+    progress: Progress,
+    sampler: Iterator[object] | None,
+    start: Work,
 ) -> Iterator[WorkOrError]:
     """The batches of any other order, whose samples are counted as they come."""
     samples_in_all, batches = loaders.length(loader.dataset), loader.batch_sampler
@@ -128,12 +133,13 @@ def _sampled(
     if known and not samplers.draws_at_end(inner):
         arrays = cast("Iterator[Longs]", orders)
         return Known(_together(arrays, progress.first, seen, start, every=every))
+    from_end = not isinstance(plan.source, NumberedFiles)
     return _counted(
         (lambda: orders) if orders else lambda: _replayed(loader, progress, sampler, seen),
         progress.first,
         start,
         epochs.counting(loader, seen, samples_in_all),
-        None if known else samples_in_all,
+        None if known else partial(place_all, length=samples_in_all, from_end=from_end),
         every=every,
     )
 
@@ -150,16 +156,16 @@ def _counted(
     first: int,
     start: Work,
     occurrences: Callable[[Longs], Longs],
-    length: int | None,
+    placed: Callable[[object], Longs] | None,
     *,
     every: bool,
 ) -> Iterator[WorkOrError]:
     """begin: gives the batches' indices, and is called when the first of them is asked for;
-    length: of the data set, where indices may be outside; None: they are known arrays.
+    placed: `place_all`, where indices may be outside; None: they are known arrays.
     """
     for step, indices in enumerate(begin(), first):
         try:
-            samples = cast("Longs", indices) if length is None else place_all(indices, length)
+            samples = cast("Longs", indices) if placed is None else placed(indices)
         except (IndexError, TypeError) as error:
             yield error
             continue

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import torch
 
-from fastload.lowering.columns import Column, Index
+from fastload.lowering.columns import Column
 from fastload.lowering.lookup import MISSING, find_attribute
 from fastload.lowering.meanings import number
 from fastload.lowering.pictures import Chance, Picture, UnclearError, Uniform
@@ -33,7 +33,7 @@ def truth(value: object) -> bool | Chance:
     if type(value) in (*ATOMS, list, tuple, dict):
         return bool(value)
     asks = any(find_attribute(type(value), name)[0] is not MISSING for name in ASKED)
-    if not asks and not isinstance(value, (Picture, Uniform, Chance, Column, Index)):
+    if not asks and not isinstance(value, (Picture, Uniform, Chance, Column)):
         return True
     raise UnclearError(f"it asks whether a {type(value).__qualname__} is true")
 

@@ -22,20 +22,23 @@ FOLDER = "torchvision.datasets.folder"
 LOADERS = ("default_loader", "pil_loader")
 # Values whose arithmetic runs no code of the program's
 PLAIN = {str, int, float, bool, np.str_, PosixPath}
-OPERATORS = {"Add": operator.add, "Div": operator.truediv, "Mod": operator.mod}
+OPERATORS = {
+    "Add": operator.add, "Div": operator.truediv, "FloorDiv": operator.floordiv,
+    "Mod": operator.mod, "Mult": operator.mul, "Sub": operator.sub,
+}  # fmt: skip
+TEXTS = (str, os.path.join, os.fspath, Path)
 TYPES = (None, int, torch.int64)  # of labels
 Values = Sequence[object]
 
 
-class Index:
-    """The number of a sample."""
-
-
 class Column:
-    """A value of each sample."""
+    """A value of each sample.
 
-    def __init__(self, rows: Sequence[object]) -> None:
-        self.rows = rows
+    numbered: it is calculated of the sample's number, so a negative one has other values.
+    """
+
+    def __init__(self, rows: Sequence[object], *, numbered: bool = False) -> None:
+        self.rows, self.numbered = rows, numbered
 
     def item(self, key: object) -> "Column":
         """Of each. Raises UnclearError."""
@@ -43,9 +46,10 @@ class Column:
         if not kinds <= {tuple, list, dict} or type(key) not in (int, str):
             raise UnclearError("it reads an item of what is no list of lists")
         try:
-            return Column([row[key] for row in self.rows])  # type: ignore[index]
+            rows = [row[key] for row in self.rows]  # type: ignore[index]
         except (LookupError, TypeError):
             raise UnclearError("it reads an item that is not there") from None
+        return Column(rows, numbered=self.numbered)
 
     def unpacked(self) -> list[object]:
         """Raises UnclearError."""
@@ -57,6 +61,17 @@ class Column:
         return [self.item(place) for place in range(lengths.pop())]
 
 
+class Counted(Column):
+    """A number that is calculated of nothing else than the sample's number."""
+
+
+class Index(Counted):
+    """The number of a sample."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(range(count), numbered=True)
+
+
 class Opened(NamedTuple):
     """A file that is open, or Pillow's image of it."""
 
@@ -65,51 +80,73 @@ class Opened(NamedTuple):
 
 
 def looked_up(held: object, key: object) -> Column:
-    """`held[index]`, or an item of every row. Raises UnclearError."""
+    """`held[index]`, an item of every row, or `held` at a number or text of each sample.
+
+    Raises UnclearError.
+    """
     if isinstance(held, Column):
         return held.item(key)
-    if type(held) in (list, tuple) and isinstance(held, (list, tuple)):
-        return Column(held)
-    if type(held) in (np.ndarray, torch.Tensor) and held.ndim == 1:  # type: ignore[attr-defined]
+    one = type(held) in (np.ndarray, torch.Tensor) and held.ndim == 1  # type: ignore[attr-defined]
+    if isinstance(key, Index) and (type(held) in (list, tuple) or one):
         return Column(held)  # type: ignore[arg-type]
-    raise UnclearError(f"it looks a sample up in a {type(held).__qualname__}")
+    kinds = set(map(type, key.rows)) if isinstance(key, Column) else set()
+    fits = kinds <= {str, int} if type(held) is dict else kinds == {int}
+    if not fits or not isinstance(key, Column) or not (type(held) in (list, tuple, dict) or one):
+        raise UnclearError(f"it looks a sample up in a {type(held).__qualname__}")
+    try:
+        rows = [held[each] for each in key.rows]  # type: ignore[index]
+    except LookupError:
+        raise UnclearError("it reads an item that is not there") from None
+    return Column(rows, numbered=key.numbered)
 
 
 def mapped(function: Callable[..., object], values: Values) -> Column:
     """The function of each sample's values. Raises UnclearError."""
-    columns = [value.rows for value in values if isinstance(value, Column)]
-    kinds = set[type]().union(*(map(type, rows) for rows in columns))
+    columns = [value for value in values if isinstance(value, Column)]
+    kinds = set[type]().union(*(map(type, column.rows) for column in columns))
     kinds |= {type(value) for value in values if not isinstance(value, Column)}
-    if not kinds <= PLAIN or any(isinstance(value, Index) for value in values):
-        raise UnclearError("it calculates with a sample's number, or with what is no text")
-    count = len(columns[0])
+    if not all(kind in PLAIN or issubclass(kind, np.integer) for kind in kinds):
+        raise UnclearError("it calculates with what is no text and no number")
+    count = len(columns[0].rows)
     parts = [value.rows if isinstance(value, Column) else [value] * count for value in values]
     try:
-        return Column([function(*row) for row in zip(*parts, strict=True)])
-    except (TypeError, ValueError, ArithmeticError):
+        rows = [function(*row) for row in zip(*parts, strict=True)]
+    except (TypeError, ValueError, ArithmeticError, LookupError):
         raise UnclearError("it calculates what is no text") from None
+    counted = all(isinstance(each, Counted) for each in columns) and set(map(type, rows)) == {int}
+    kind = Counted if counted else Column
+    return kind(rows, numbered=any(column.numbered for column in columns))
 
 
-def binary(name: str, left: object, right: object) -> Column:
+def made(function: Callable[..., object], values: Values) -> object:
+    """The same, or what the function makes of plain values."""
+    if any(isinstance(value, Column) for value in values):
+        return mapped(function, values)
+    return mapped(function, [Column(values[:1]), *values[1:]]).rows[0]
+
+
+def binary(name: str, left: object, right: object) -> object:
     if name not in OPERATORS:
         raise UnclearError(f"it calculates by {name} with a sample's values")
-    return mapped(OPERATORS[name], [left, right])
+    return made(OPERATORS[name], [left, right])
 
 
 def called(function: object, values: Values, named: Mapping[str, object]) -> object:
     """What a call with a sample's values is; None for any other call."""
     first = values[0] if values else None
-    if isinstance(first, Index):
-        return False if function is torch.is_tensor and len(values) == 1 else None
+    inner = function.function if isinstance(function, Builtin) else function
+    if any(inner is one for one in TEXTS) and values and not named:
+        return made(cast("Callable[..., object]", inner), values)
+    if isinstance(first, Index) and function is torch.is_tensor:
+        return False if len(values) == 1 else None
     if not any(isinstance(value, (Column, Opened)) for value in values):
         return None
     if isinstance(first, Opened):
         is_open = not first.is_image and _is(function, "PIL.Image", "open")
         return Opened(first.paths, True) if is_open and len(values) == 1 and not named else None
-    inner = function.function if isinstance(function, Builtin) else function
     if inner is open and isinstance(first, Column):
         return Opened(first, False) if list(values[1:]) == ["rb"] and not named else None
-    if inner in (str, int, os.path.join, os.fspath, Path) and not named:
+    if inner is int and not named:
         return mapped(inner, values)
     if len(values) != 1 or not isinstance(first, Column):
         return None

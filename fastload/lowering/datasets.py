@@ -164,10 +164,12 @@ def _subset(dataset: Subset[object], lower: Callable[[object], Lowered] | None =
     if not whole(dataset.indices) or np.ndim(dataset.indices) != 1:
         return None, [*reasons, "Subset has indices that are no whole numbers"]
     indices, length = np.asarray(dataset.indices), len(pipeline.source) if pipeline else 0
-    if pipeline and indices.size and not (-length <= indices.min() and indices.max() < length):
+    named = pipeline is not None and isinstance(pipeline.source, sources.NumberedFiles)
+    least = 0 if named else -length
+    if pipeline and indices.size and not (least <= indices.min() and indices.max() < length):
         reasons.append(
             f"Subset has indices from {indices.min()} to {indices.max()}, but its data set has "
-            f"{length} samples"
+            f"{length} samples{', whose numbers make their names' if named else ''}"
         )
     if reasons or pipeline is None:
         return None, reasons

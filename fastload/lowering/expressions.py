@@ -1,14 +1,24 @@
 """The expressions of a user's function: what each one is, while the function is followed."""
 
 import ast
+from pathlib import PurePath
 from types import FunctionType, MethodType, ModuleType
 from typing import NamedTuple, Protocol
 
 import torch
 
-from fastload.lowering import calculating, columns, holding, inheriting, meanings, sets
+from fastload.lowering import (
+    calculating,
+    columns,
+    frames,
+    holding,
+    inheriting,
+    meanings,
+    sets,
+    texts,
+)
 from fastload.lowering.codes import library
-from fastload.lowering.columns import Column, Files, Index, Opened
+from fastload.lowering.columns import Column, Files, Opened
 from fastload.lowering.pictures import Chance, Picture, UnclearError, Uniform, joined
 from fastload.lowering.sets import Own, OwnDict
 
@@ -20,7 +30,7 @@ FOLLOWED_BUILTINS = {
 
 _CALCULATE = meanings.ARITHMETIC
 # In place of values of the program's, which have other attributes
-OURS = (Chance, Column, Index, meanings.Blur, sets.Stack)
+OURS = (Chance, Column, meanings.Blur, sets.Stack)
 
 
 class Run(Protocol):
@@ -59,7 +69,8 @@ class Expressions:
         if isinstance(target, ast.Name):
             self.env[target.id] = value
         elif isinstance(target, (ast.Tuple, ast.List)):
-            parts = value.unpacked() if isinstance(value, Column) else holding.items(value)
+            rows = isinstance(value, (Column, frames.Row))
+            parts = value.unpacked() if rows else holding.items(value)  # type: ignore[attr-defined]
             if len(parts) != len(target.elts):
                 raise UnclearError("it unpacks another number of values")
             for inner, part in zip(target.elts, parts, strict=True):
@@ -90,6 +101,12 @@ class Expressions:
 
     def _attribute(self, node: ast.Attribute) -> object:
         of = self.value(node.value)
+        if texts.has(of, node.attr):
+            return _Method(of, node.attr)
+        if (part := texts.part(of, node.attr)) is not None:
+            return part
+        if frames.knows(of):
+            return frames.attribute(of, node.attr)
         if isinstance(of, OURS):
             raise UnclearError(f"it uses `{ast.unparse(node)[:60]}`")
         if isinstance(of, Picture):
@@ -132,32 +149,33 @@ class Expressions:
 
     def _subscript(self, node: ast.Subscript) -> object:
         held, key = self.value(node.value), self.value(node.slice)
-        if isinstance(held, Column) or isinstance(key, Index):
+        if frames.knows(held):
+            return frames.item(held, key)
+        if isinstance(held, Column) or isinstance(key, Column):
             return columns.looked_up(held, key)
         return holding.item(held, key)
 
     def _joinedstr(self, node: ast.JoinedStr) -> object:
-        """An f-string of texts."""
-        out: object = ""
-        for part in node.values:
-            inner = part.value if isinstance(part, ast.FormattedValue) else part
-            if isinstance(part, ast.FormattedValue) and (part.conversion != -1 or part.format_spec):
-                raise UnclearError(f"it has `{ast.unparse(node)[:60]}`")
-            value = self.value(inner)
-            if isinstance(value, Column):
-                value = columns.mapped(str, [value])
-            if not isinstance(value, Column) and type(value) not in (str, int):
-                raise UnclearError(f"it has `{ast.unparse(node)[:60]}`")
-            texts = isinstance(out, str) and not isinstance(value, Column)
-            out = f"{out}{value}" if texts else columns.binary("Add", out, value)
-        return out
+        """An f-string."""
+        return texts.strung([self._formatted(part) for part in node.values]) if node.values else ""
+
+    def _formatted(self, part: ast.expr) -> tuple[object, str]:
+        """What stands in an f-string, and its format."""
+        if not isinstance(part, ast.FormattedValue):
+            return self.value(part), ""
+        how = "" if part.format_spec is None else self.value(part.format_spec)
+        if part.conversion not in (-1, ord("s")) or not isinstance(how, str):
+            raise UnclearError(f"it has `{ast.unparse(part)[:60]}`")
+        return self.value(part.value), how
 
     def _binop(self, node: ast.BinOp) -> object:
         left, right = self.value(node.left), self.value(node.right)
         if isinstance(left, Picture) or isinstance(right, Picture):
             self.new = meanings.calculated(type(node.op), left, right)
             return self.new
-        if any(isinstance(side, (Column, Index)) for side in (left, right)):
+        if type(left) is str and isinstance(node.op, ast.Mod):
+            return texts.percent(left, right)
+        if any(isinstance(side, (Column, str, PurePath)) for side in (left, right)):
             return columns.binary(type(node.op).__name__, left, right)
         return calculating.binary(node.op, left, right)
 
@@ -220,6 +238,8 @@ class Expressions:
             ) or not function.of.is_image:
                 raise UnclearError(f"it calls {function.name} of a file")
             return self._rgb(function.of)
+        if texts.has(function.of, function.name):
+            return texts.method(function.of, function.name, values, named)
         out = _of_a_value(function, values, named)
         calculated = isinstance(function.of, Picture) and function.name[:3] in _CALCULATE
         self.new = out if calculated else None
@@ -228,6 +248,8 @@ class Expressions:
     def _of_builtin(self, function: holding.Builtin, values: list[object], named: Env) -> object:
         if function.function is super:
             return inheriting.Super.of_call(self.function, self.env, values, named)
+        if function.function is len and len(values) == 1 and frames.is_table(values[0]):
+            return frames.length(values[0])
         return function.call(values, named)
 
     def _called(self, function: object, values: list[object], named: Env) -> object:

@@ -26,6 +26,7 @@ MODULES = (
 )  # fmt: skip
 FOREIGN = (*LIBRARIES, "torch", "numpy", "builtins")
 MOST = 1000  # items of a loop
+ARRAYS = (np.ndarray, torch.Tensor)
 PLAIN = (bool, int, float, str, list, tuple, dict)
 
 
@@ -41,8 +42,10 @@ class Builtin(NamedTuple):
             made = items(values[0]) if len(values) == 1 else []
             return Own(made) if self.function is list else tuple(made)
         if self.function is len and len(values) == 1:
-            plain = type(values[0]) in (list, tuple, dict)
-            return len(values[0] if plain else items(values[0]))
+            first = values[0]
+            array = isinstance(first, ARRAYS) and type(first) in ARRAYS and first.ndim
+            plain = type(first) in (list, tuple, dict) or array
+            return len(first if plain else items(first))
         if self.function is isinstance and len(values) == 2:
             return _is_instance(*values)
         if any(type(value) not in (int, float) for value in values):

@@ -12,7 +12,7 @@ from torch.utils.data import IterableDataset
 
 from fastload.lowering import arrays, chain, holding, sets
 from fastload.lowering.codes import library
-from fastload.lowering.columns import Column, Files, Index
+from fastload.lowering.columns import Column, Counted, Files, Index
 from fastload.lowering.lookup import find_attribute
 from fastload.lowering.names import Reasons, type_name
 from fastload.lowering.pictures import Picture, UnclearError
@@ -20,7 +20,7 @@ from fastload.lowering.rows import plain_paths
 from fastload.plan import forms
 from fastload.plan.forms import Form
 from fastload.plan.pipeline import Pipeline
-from fastload.sources import FileSource, seek
+from fastload.sources import FileSource, NumberedFiles, seek
 from fastload.transforms import ToImage
 
 Lowered = tuple[Pipeline | None, Reasons]
@@ -44,7 +44,9 @@ def lower(dataset: object) -> Lowered | None:
     run.files = files
     try:
         length = run.call(count, [dataset], {})
-        value = run.call(get, [dataset, Index()], {})
+        if type(length) is not int or not length:
+            raise ValueError("opens no image of each sample")
+        value = run.call(get, [dataset, Index(length)], {})
         return _pipeline(dataset, value, length, files), []
     except UnclearError as error:
         said = "; ".join(error.reasons) or str(error)
@@ -61,17 +63,13 @@ def facts(dataset: object) -> object:
     pipeline = found[0]
     source = pipeline.source
     assert isinstance(source, FileSource)
-    return source.paths, source.labels.tobytes(), pipeline.pictures, pipeline.form
+    kind = type(source)
+    return kind, source.paths, source.labels.tobytes(), pipeline.pictures, pipeline.form
 
 
-def _pipeline(dataset: object, value: object, length: object, files: Files) -> Pipeline:
+def _pipeline(dataset: object, value: object, length: int, files: Files) -> Pipeline:
     """Raises UnclearError and ValueError."""
-    if (
-        type(length) is not int
-        or files.paths is None
-        or len(files.paths.rows) < length
-        or not length
-    ):
+    if files.paths is None or len(files.paths.rows) < length:
         raise ValueError("opens no image of each sample")
     # Of more, its negative indices, and those beyond its length, are others
     if len(files.paths.rows) > length:
@@ -92,7 +90,9 @@ def _pipeline(dataset: object, value: object, length: object, files: Files) -> P
     if len(numbers) != length:
         raise ValueError(f"has {len(numbers)} labels of {length} samples")
     root = os.path.commonpath([os.path.dirname(path) for path in (min(paths), max(paths))])
-    source = FileSource(root, paths, numbers, _classes(dataset), seek.attach(paths, root))
+    numbered = files.paths.numbered or any(column.numbered for column in labels)
+    kind = NumberedFiles if numbered else FileSource
+    source = kind(root, paths, numbers, _classes(dataset), seek.attach(paths, root))
     usual = forms.of_pair(0 if len(pictures) == 1 else forms.plain(len(pictures)))
     named = None if form == usual else form
     if len(pictures) == 1:
@@ -102,7 +102,7 @@ def _pipeline(dataset: object, value: object, length: object, files: Files) -> P
 
 def _form(value: object, pictures: list[Picture], labels: list[Column]) -> Form:
     """As `sets.form_of`, with one column of labels in it."""
-    if isinstance(value, Column):
+    if isinstance(value, Column) and not isinstance(value, Counted):
         if labels and labels[0] is not value:
             raise UnclearError("it has more than one number of each sample")
         labels[:] = [value]
@@ -120,7 +120,7 @@ def _form(value: object, pictures: list[Picture], labels: list[Column]) -> Form:
 
 def _said(value: object) -> str:
     """What is neither an image nor a label, in a few words."""
-    if isinstance(value, Index):
+    if isinstance(value, Counted):
         return "a sample's number"
     return short(value) if type(value).__module__ == "builtins" else "what is no image"
 

@@ -12,7 +12,15 @@ from fastload.files.formats import READERS, SOURCES
 from fastload.files.patterns import is_pattern
 from fastload.remote.urls import is_url, local, of_path
 from fastload.sources.arrays import ArraySource
-from fastload.sources.base import FileSource, Location, Seek, Source, raw_pixels, read
+from fastload.sources.base import (
+    FileSource,
+    Location,
+    NumberedFiles,
+    Seek,
+    Source,
+    raw_pixels,
+    read,
+)
 from fastload.sources.kept_rows import repaired
 from fastload.sources.views import Concat, Subset
 
@@ -24,6 +32,7 @@ __all__ = [
     "Concat",
     "FileSource",
     "Location",
+    "NumberedFiles",
     "Seek",
     "Source",
     "Subset",

@@ -234,3 +234,9 @@ class FileSource:
 
     def name(self, sample: int) -> str:
         return self.paths[sample]
+
+
+class NumberedFiles(FileSource):
+    """Files that a program names by the sample's number: a negative number is another name, not the
+    sample from the end.
+    """

@@ -7,6 +7,7 @@ FIRST = "PyTorch's own engine, with fastload's decoding of the JPEGs that it ope
 COMPOSE = "give it a torchvision Compose that ends in ToTensor"  # what tier 2 lacks
 END = "end its Compose in ToTensor, or in ToImage and ToDtype"
 MEMORY = "batches lie in shared memory that is used again: of each worker, 5 batches at most"
+APART = "let ToImage and ToDtype follow each other in its Compose, behind what resizes"
 FLOATS = "let its Compose make float32 tensors of three channels"
 
 

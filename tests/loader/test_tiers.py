@@ -9,6 +9,7 @@ import torch
 from torch.utils.data import ConcatDataset, Dataset, Subset
 from torchvision import transforms as v1
 from torchvision.datasets import ImageFolder
+from torchvision.transforms import v2
 
 import fastload
 from fastload.image.lazy import SUPPORTED
@@ -16,7 +17,7 @@ from fastload.loader import tiers
 from fastload.loader.tiers import Gain
 from fastload.transforms import CenterCrop, ToImage
 from tests.conftest import TREE
-from tests.loader.explained import COMPOSE, END, FLOATS, now
+from tests.loader.explained import APART, COMPOSE, END, FLOATS, now
 from tests.lowering.dataset_helpers import cifar
 
 pytestmark = pytest.mark.skipif(not SUPPORTED, reason="lazy images need Pillow 11.1")
@@ -110,8 +111,12 @@ class Step:
         (v1.Compose([Step()]), END),
         (v1.Compose([Step(), v1.PILToTensor()]), FLOATS),
         (v1.Compose([Step(), v1.Grayscale(1), v1.PILToTensor()]), FLOATS),
+        (
+            v2.Compose([Step(), v2.ToImage(), v2.Resize((5, 7)), v2.ToDtype(torch.float32, True)]),
+            APART,
+        ),
     ],
-    ids=["no chain", "no end", "bytes", "grey bytes"],
+    ids=["no chain", "no end", "bytes", "grey bytes", "apart"],
 )
 def test_what_lifts_the_third_tier(folder, transform, lacks):
     for data in (Mine(transform), ImageFolder(folder, transform)):

@@ -230,11 +230,11 @@ class MoreLabels(Base):
         return self.transform(Image.open(self.paths[index]).convert("RGB")), self.labels[index]
 
 
-CALCULATES = "it calculates with a sample's number, or with what is no text"
+NUMBER = "it returns a sample's number (want images, and one label of each sample)"
 REFUSED = {
-    Number: "it returns a sample's number (want images, and one label of each sample)",
+    Number: NUMBER,
     Constant: "it returns 0 (want images, and one label of each sample)",
-    Odd: CALCULATES,
+    Odd: NUMBER,
     AsItIs: 'it transforms an image without convert("RGB")',
     Pairs: "it opens several images, or one twice",
     Another: "it has `try:`",  # in random.randrange
