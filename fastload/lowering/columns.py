@@ -147,7 +147,7 @@ def called(function: object, values: Values, named: Mapping[str, object]) -> obj
     if inner is open and isinstance(first, Column):
         return Opened(first, False) if list(values[1:]) == ["rb"] and not named else None
     if inner is int and not named:
-        return mapped(inner, values)
+        return first if isinstance(first, Index) and len(values) == 1 else mapped(int, values)
     if len(values) != 1 or not isinstance(first, Column):
         return None
     if function in (torch.tensor, torch.as_tensor):

@@ -166,7 +166,8 @@ class Expressions:
         how = "" if part.format_spec is None else self.value(part.format_spec)
         if part.conversion not in (-1, ord("s")) or not isinstance(how, str):
             raise UnclearError(f"it has `{ast.unparse(part)[:60]}`")
-        return self.value(part.value), how
+        value = self.value(part.value)
+        return (columns.made(str, [value]) if part.conversion == ord("s") else value), how
 
     def _binop(self, node: ast.BinOp) -> object:
         left, right = self.value(node.left), self.value(node.right)

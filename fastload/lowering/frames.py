@@ -108,7 +108,8 @@ def _of_row(row: Row, key: object, *, by_number: bool = False, alone: bool = Fal
 
 def _series(table: Any, key: object) -> Any:
     """A column by its name. Raises UnclearError."""
-    if type(key) not in (str, int) or not table.columns.is_unique or key not in table.columns:
+    names = table.columns
+    if type(key) not in (str, int) or names.nlevels > 1 or not names.is_unique or key not in names:
         raise UnclearError("it reads a column that is not there")
     return table[key]
 

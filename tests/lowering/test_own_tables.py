@@ -209,6 +209,17 @@ class Whole(Table):
         return self.image(self.df.iloc[3, 0])
 
 
+class Levels(Table):
+    """Two rows of names: one name is several columns."""
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.df.columns = pd.MultiIndex.from_tuples([("a", "file"), ("a", "label"), ("b", "split")])
+
+    def __getitem__(self, index):
+        return self.image(self.df["a"].iloc[index, 0])
+
+
 class Patched(pd.DataFrame):
     """A class of the user's, whose `iloc` may be anything."""
 
@@ -232,6 +243,7 @@ REFUSED = {
     Narrow: "it has labels of int32, which batches keep; the native engine makes int64",
     Method: "it reads sort_values of a DataFrame",
     Whole: "it looks up in a table what is no sample",
+    Levels: "it reads a column that is not there",
     OfAnother: "it goes through a Patched",
 }
 

@@ -51,6 +51,15 @@ class FString(Numbered):
         return self.image(f"{self.root}/{index + 1:06d}.jpg"), self.labels[index]
 
 
+class FStrings(Numbered):
+    """With formats: a text stands on the left, a number on the right."""
+
+    def __getitem__(self, index):
+        index = int(index)
+        name = f"{index + 1!s:>6s}"
+        return self.image(f"{self.root}/{name.replace(' ', '0'):6}.jpg"), self.labels[index]
+
+
 class Percent(Numbered):
     def __getitem__(self, index):
         return self.image(os.path.join(self.root, "%06d.jpg" % (index + 1))), self.labels[index]  # noqa: UP031
@@ -119,8 +128,8 @@ class InAFolder(Numbered):
 
 
 KINDS = (
-    FString, Percent, PercentOfTwo, Format, Filled, OtherEnding, OtherSuffix, WithSuffix, Lines,
-    LastPart, Often, InAFolder,
+    FString, FStrings, Percent, PercentOfTwo, Format, Filled, OtherEnding, OtherSuffix, WithSuffix,
+    Lines, LastPart, Often, InAFolder,
 )  # fmt: skip
 
 
