@@ -3,7 +3,7 @@ fastload.DataLoader runs it natively.
 """
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, SupportsIndex, TypeAlias, overload
 
 import numpy as np
@@ -163,8 +163,20 @@ def position(index: SupportsIndex, length: int, *, from_end: bool = True) -> int
     return sample % length
 
 
+def _kinds(indices: Iterable[object]) -> set[object]:
+    """Types of the indices; of tensors their dtypes."""
+    return {one.dtype if isinstance(one, torch.Tensor) else type(one) for one in indices}
+
+
+def _kind_name(kind: object) -> str:
+    return kind.__name__ if isinstance(kind, type) else str(kind)
+
+
 def place_all(indices: Any, length: int, *, from_end: bool = True) -> Longs:
-    """A batch of a user's indices as int64 [N] in 0..length-1; from_end: as of `position`.
+    """A batch of a user's indices as int64 [N] in 0..length-1.
+
+    from_end: as of `position`. Where it is not, the data set calculates with the numbers, so they
+    have to be int64 or Python's.
 
     Raises IndexError, and TypeError for what are no integers.
     """
@@ -182,6 +194,11 @@ def place_all(indices: Any, length: int, *, from_end: bool = True) -> Longs:
     ):
         # A sampler may fill its array anew while batches of it are still to be made
         return np.array(array, order="C") if array is indices else array
+    if not from_end and (odd := _kinds(indices) - {int, np.int64, torch.int64}):
+        raise TypeError(
+            f"data set: an index of type {', '.join(sorted(map(_kind_name, odd)))} (want int), and "
+            "the data set calculates with it; check the sampler"
+        )
     each = [position(index, length, from_end=from_end) for index in indices]
     placed = np.array(each, np.int64)
     if not len(placed):

@@ -68,8 +68,9 @@ its `__getitem__` and `__len__`. It may look the sample up in lists, arrays, tup
 and pandas' tables (`iloc`, `loc`, `df["column"]`, rows and their columns). It may make its path of
 texts, numbers and the sample's number (`os.path.join`, f-strings, `%`, methods of texts,
 `pathlib`), and open it (`Image.open(…).convert("RGB")`, torchvision's loaders). It may call
-transforms, and return the image or its views, with or without one label, in a tuple, a list or a
-dictionary. What else it does leaves it to PyTorch's engine, and `loader.explain()` says what that
+transforms, and return the image or its views with any numbers and texts of the sample beside them:
+labels, scores, the path, the sample's number, also as `torch.tensor(…)`, in tuples, lists and
+dictionaries. What else it does leaves it to PyTorch's engine, and `loader.explain()` says what that
 is.
 
 timm's `create_loader`: give what it returns to `fastload.accelerate`; its `PrefetchLoader` stays

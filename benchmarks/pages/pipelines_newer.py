@@ -166,10 +166,10 @@ NEWER = (
              lambda s: floats(T.RandomResizedCrop(s), T.RandomHorizontalFlip()), "ForTrainer"),
     Pipeline("RF-DETR-like: squares and boxes", "roboflow/rf-detr", 560,
              lambda s: floats(T.Resize((s, s))), "WithBoxes", own_data("WithBoxes",
-             "has `*image.size`")),
+             "uses `image.size`")),
     Pipeline("a data set of one's own, with targets", "as such data sets are often written", 224,
              lambda s: floats(T.RandomResizedCrop(s), T.RandomHorizontalFlip()), "WithBoxes",
-             own_data("WithBoxes", "has `*image.size`")),
+             own_data("WithBoxes", "uses `image.size`")),
     Pipeline("a step of one's own, by OpenCV", "as such transforms are often written", 224,
              lambda s: floats(T.RandomResizedCrop(s), T.RandomHorizontalFlip(),
              user.Brightened()), reason=f"transform {USER}.Brightened: numpy.asarray is not one "

@@ -39,6 +39,8 @@ def truth(value: object) -> bool | Chance:
 
 
 def binary(op: ast.operator, left: object, right: object) -> object:
+    if isinstance(op, ast.Add) and type(left) is tuple and type(right) is tuple:
+        return (*left, *right)
     if type(op) not in BINARY:
         raise UnclearError(f"it calculates by {type(op).__name__}")
     if isinstance(left, Uniform) or isinstance(right, Uniform):

@@ -27,7 +27,7 @@ OPERATORS = {
     "Mod": operator.mod, "Mult": operator.mul, "Sub": operator.sub,
 }  # fmt: skip
 TEXTS = (str, os.path.join, os.fspath, Path)
-TYPES = (None, int, torch.int64)  # of labels
+DTYPES = {int: torch.int64, float: torch.float64}  # Python's, as torch takes them
 Values = Sequence[object]
 
 
@@ -59,6 +59,14 @@ class Column:
         if len(lengths) != 1 or min(lengths) < 1:
             raise UnclearError("it unpacks rows of different lengths")
         return [self.item(place) for place in range(lengths.pop())]
+
+
+class Tensors(Column):
+    """A tensor of each sample: what torch.tensor makes of the rows. dtype: None: as it likes."""
+
+    def __init__(self, column: Column, dtype: torch.dtype | None) -> None:
+        super().__init__(column.rows, numbered=column.numbered)
+        self.dtype = dtype
 
 
 class Counted(Column):
@@ -146,17 +154,28 @@ def called(function: object, values: Values, named: Mapping[str, object]) -> obj
         return Opened(first.paths, True) if is_open and len(values) == 1 and not named else None
     if inner is open and isinstance(first, Column):
         return Opened(first, False) if list(values[1:]) == ["rb"] and not named else None
-    if inner is int and not named:
-        return first if isinstance(first, Index) and len(values) == 1 else mapped(int, values)
+    if (inner is int or inner is float) and not named:
+        same = inner is int and isinstance(first, Index) and len(values) == 1
+        return first if same else mapped(inner, values)
     if len(values) != 1 or not isinstance(first, Column):
         return None
     if function in (torch.tensor, torch.as_tensor):
-        plain = set(named) <= {"dtype"} and any(named.get("dtype") is one for one in TYPES)
-        return first if plain else None
+        return _tensors(first, dict(named))
     if not named and _is(function, "PIL.Image", "open"):
         return Opened(first, True)
     loads = not named and any(_is(function, FOLDER, name) for name in LOADERS)
     return Opened(first, True) if loads and image_backend() == "PIL" else None
+
+
+def _tensors(column: Column, named: dict[str, object]) -> Tensors | None:
+    """None for what else torch.tensor may be asked for."""
+    dtype = named.pop("dtype", None)
+    if isinstance(dtype, Builtin):
+        dtype = next((known for kind, known in DTYPES.items() if kind is dtype.function), dtype)
+    known = dtype is None or isinstance(dtype, torch.dtype)
+    if named or not known or type(column) is Tensors:
+        return None
+    return Tensors(column, dtype if isinstance(dtype, torch.dtype) else None)
 
 
 def loads(function: object) -> bool:

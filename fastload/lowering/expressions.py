@@ -134,7 +134,12 @@ class Expressions:
         return out
 
     def _parts(self, nodes: list[ast.expr]) -> list[object]:
-        return [sets.kept(self.value(node)) for node in nodes]
+        out: list[object] = []
+        for node in nodes:
+            starred = isinstance(node, ast.Starred)
+            value = self.value(node.value if isinstance(node, ast.Starred) else node)
+            out += map(sets.kept, holding.items(value) if starred else [value])
+        return out
 
     def _listcomp(self, node: ast.ListComp) -> list[object]:
         first, *more = node.generators
@@ -232,11 +237,8 @@ class Expressions:
         if isinstance(function.of, list) and self.follower.frozen:
             raise UnclearError("it fills a list by chance")
         if isinstance(function.of, Opened):
-            if (function.name, values, named) != (
-                "convert",
-                ["RGB"],
-                {},
-            ) or not function.of.is_image:
+            called = function.name, values, named
+            if called != ("convert", ["RGB"], {}) or not function.of.is_image:
                 raise UnclearError(f"it calls {function.name} of a file")
             return self._rgb(function.of)
         if texts.has(function.of, function.name):

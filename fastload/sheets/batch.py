@@ -12,6 +12,7 @@ from fastload import lowering
 from fastload.engine import parts
 from fastload.errors import UsageError
 from fastload.loader import DataLoader
+from fastload.plan import forms
 from fastload.plan.batch import mix_records
 from fastload.plan.per_sample import records_of
 from fastload.plan.plan import Plan
@@ -176,7 +177,8 @@ class Batches:
     def _target(self, sample: int) -> str:
         """Raises SampleError."""
         if self.plan.target is None:
-            return ""
+            label = int(self.plan.source.labels[sample])
+            return ", ".join(map(str, forms.beside(self.plan.form, label)))
         value = self.plan.target.of_one(self.plan.source, sample)
         return value if isinstance(value, str) else repr(value)
 

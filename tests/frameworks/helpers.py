@@ -23,7 +23,7 @@ class Mine(ImageFolder):
     """Not lowered: a class of the user's."""
 
     def __getitem__(self, index: int) -> Any:
-        return super().__getitem__(int(index))  # a call that is not followed
+        return super().__getitem__(hash(index))  # a call that is not followed
 
 
 KINDS = {

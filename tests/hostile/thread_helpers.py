@@ -18,7 +18,7 @@ class Mine(ImageFolder):
     """Runs on PyTorch's own engine."""
 
     def __getitem__(self, index: int) -> Any:
-        return super().__getitem__(int(index))  # a call that is not followed
+        return super().__getitem__(hash(index))  # a call that is not followed
 
 
 def chain() -> Any:

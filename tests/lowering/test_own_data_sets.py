@@ -130,22 +130,6 @@ def test_what_changes_is_seen(folder):
     same(loader, DataLoader(data, 4))
 
 
-class Number(Base):
-    def __getitem__(self, index):
-        return self.transform(Image.open(self.paths[index]).convert("RGB")), index
-
-
-class Constant(Base):
-    def __getitem__(self, index):
-        return self.transform(Image.open(self.paths[index]).convert("RGB")), 0
-
-
-class Odd(Base):
-    def __getitem__(self, index):
-        image = Image.open(self.paths[index]).convert("RGB")
-        return self.transform(image), index % 2
-
-
 class AsItIs(Base):
     def __getitem__(self, index):
         return self.transform(Image.open(self.paths[index]))
@@ -168,17 +152,6 @@ class Counted(Base):
     def __getitem__(self, index):
         self.count = index
         return self.transform(Image.open(self.paths[index]).convert("RGB"))
-
-
-class Texts(Base):
-    def __getitem__(self, index):
-        return self.transform(Image.open(self.paths[index]).convert("RGB")), self.names[index]
-
-
-class TwoNumbers(Base):
-    def __getitem__(self, index):
-        image = Image.open(self.paths[index]).convert("RGB")
-        return self.transform(image), self.labels[index], self.array[index]
 
 
 class Chosen(Base):
@@ -230,17 +203,11 @@ class MoreLabels(Base):
         return self.transform(Image.open(self.paths[index]).convert("RGB")), self.labels[index]
 
 
-NUMBER = "it returns a sample's number (want images, and one label of each sample)"
 REFUSED = {
-    Number: NUMBER,
-    Constant: "it returns 0 (want images, and one label of each sample)",
-    Odd: NUMBER,
     AsItIs: 'it transforms an image without convert("RGB")',
     Pairs: "it opens several images, or one twice",
     Another: "it has `try:`",  # in random.randrange
     Counted: "it sets `self.count`",
-    Texts: "it has labels that are no whole numbers",
-    TwoNumbers: "it has more than one number of each sample",
     Chosen: "it asks whether a Column is true",
     Marked: "it asks which samples have a value that is None",
     Fewer: "it has 5 samples of 40 files",

@@ -5,7 +5,6 @@ loader's batches.
 import os
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 import torch
@@ -191,14 +190,6 @@ class Categories(Table):
         return self.image(self.df.iloc[index, 0]), self.df.iloc[index, 1]
 
 
-class Narrow(Table):
-    def __init__(self, folder):
-        super().__init__(folder, label=np.arange(40, dtype=np.int32))
-
-    def __getitem__(self, index):
-        return self.image(self.df.iloc[index, 0]), self.df.iloc[index, 1]
-
-
 class Method(Table):
     def __getitem__(self, index):
         return self.image(self.df.sort_values("file").iloc[index, 0])
@@ -240,7 +231,6 @@ REFUSED = {
     Missing: "it reads a column that is not there",
     NoColumn: "it reads a column that is not there",
     Categories: "it reads a column of category",
-    Narrow: "it has labels of int32, which batches keep; the native engine makes int64",
     Method: "it reads sort_values of a DataFrame",
     Whole: "it looks up in a table what is no sample",
     Levels: "it reads a column that is not there",

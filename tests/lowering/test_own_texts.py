@@ -161,13 +161,6 @@ def test_a_negative_index_is_another_name(numbered):
     same(fastload.DataLoader(Subset(of_texts, order), 3), DataLoader(Subset(of_texts, order), 3))
 
 
-class NumberAsLabel(Numbered):
-    """A sampler's number may be of another type."""
-
-    def __getitem__(self, index):
-        return self.image(f"{self.root}/{index + 1:06d}.jpg"), index // 2
-
-
 class Shown(Numbered):
     def __getitem__(self, index):
         return self.image(f"{self.root}/{self.texts[index]!r}")
@@ -190,7 +183,6 @@ class NoNumber(Numbered):
 
 
 REFUSED = {
-    NumberAsLabel: "it returns a sample's number (want images, and one label of each sample)",
     Shown: "it has `{self.texts[index]!r}`",
     Unknown: "it uses `self.texts[index].swapcase`",
     NoKey: "it reads an item that is not there",
