@@ -70,8 +70,8 @@ texts, numbers and the sample's number (`os.path.join`, f-strings, `%`, methods 
 `pathlib`), and open it (`Image.open(…).convert("RGB")`, torchvision's loaders). It may call
 transforms, and return the image or its views with any numbers and texts of the sample beside them:
 labels, scores, the path, the sample's number, also as `torch.tensor(…)`, in tuples, lists and
-dictionaries. What else it does leaves it to PyTorch's engine, and `loader.explain()` says what that
-is.
+dictionaries. It may calculate these and choose them by each other (`1 if "dog" in name else 0`).
+What else it does leaves it to PyTorch's engine, and `loader.explain()` says what that is.
 
 timm's `create_loader`: give what it returns to `fastload.accelerate`; its `PrefetchLoader` stays
 around the loader, and normalises and erases on the device as before. timm passes over files that

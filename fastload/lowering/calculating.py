@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import torch
 
+from fastload.lowering import columns
 from fastload.lowering.columns import Column
 from fastload.lowering.lookup import MISSING, find_attribute
 from fastload.lowering.meanings import number
@@ -71,6 +72,8 @@ def _moved(op: ast.operator, left: object, right: object) -> Uniform:
 
 
 def unary(op: ast.unaryop, value: object) -> object:
+    if isinstance(value, Column) and isinstance(op, (ast.Not, ast.USub)):
+        return columns.mapped(operator.not_ if isinstance(op, ast.Not) else operator.neg, [value])
     if isinstance(op, ast.Not):
         return value.negated() if isinstance(value, Chance) else not truth(value)
     if isinstance(op, ast.USub):
@@ -78,11 +81,13 @@ def unary(op: ast.unaryop, value: object) -> object:
     raise UnclearError(f"it calculates by {type(op).__name__}")
 
 
-def compared(op: ast.cmpop, left: object, right: object) -> bool | Chance:
+def compared(op: ast.cmpop, left: object, right: object) -> object:
     if isinstance(op, (ast.Is, ast.IsNot)):
         if left is not None and right is not None:
             raise UnclearError("it compares identities")
         return _is_none(right if left is None else left) is isinstance(op, ast.Is)
+    if isinstance(left, Column) or isinstance(right, Column):
+        return columns.asked(type(op).__name__, left, right)
     if type(op) not in ORDERS:
         raise UnclearError(f"it compares by {type(op).__name__}")
     order = ORDERS[type(op)]

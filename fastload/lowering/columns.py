@@ -6,6 +6,7 @@ import operator
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence, Sized
+from functools import partial
 from pathlib import Path, PosixPath
 from types import FunctionType
 from typing import NamedTuple, cast
@@ -21,13 +22,18 @@ from fastload.lowering.pictures import Picture, UnclearError
 FOLDER = "torchvision.datasets.folder"
 LOADERS = ("default_loader", "pil_loader")
 # Values whose arithmetic runs no code of the program's
+NUMPYS = (np.number, np.bool_)
 PLAIN = {str, int, float, bool, np.str_, PosixPath}
 OPERATORS = {
     "Add": operator.add, "Div": operator.truediv, "FloorDiv": operator.floordiv,
     "Mod": operator.mod, "Mult": operator.mul, "Sub": operator.sub,
 }  # fmt: skip
+QUESTIONS: dict[str, Callable[..., object]] = {
+    "Eq": operator.eq, "NotEq": operator.ne, "Lt": operator.lt, "LtE": operator.le,
+    "Gt": operator.gt, "GtE": operator.ge, "In": lambda one, all_: one in all_,
+    "NotIn": lambda one, all_: one not in all_,
+}  # fmt: skip
 TEXTS = (str, os.path.join, os.fspath, Path)
-DTYPES = {int: torch.int64, float: torch.float64}  # Python's, as torch takes them
 Values = Sequence[object]
 
 
@@ -61,12 +67,14 @@ class Column:
         return [self.item(place) for place in range(lengths.pop())]
 
 
-class Tensors(Column):
-    """A tensor of each sample: what torch.tensor makes of the rows. dtype: None: as it likes."""
-
-    def __init__(self, column: Column, dtype: torch.dtype | None) -> None:
-        super().__init__(column.rows, numbered=column.numbered)
-        self.dtype = dtype
+def is_same(one: object, other: object) -> bool:
+    """Whether two values are the same for each sample, as far as that is seen."""
+    if isinstance(one, Column) and type(one) is type(other) and isinstance(other, Column):
+        rows, others = one.rows, other.rows
+        return vars(one).keys() == vars(other).keys() and (
+            rows is others or (type(rows) is list and rows == others)
+        )
+    return one is other or (type(one) is type(other) and type(one) in PLAIN and one == other)
 
 
 class Counted(Column):
@@ -113,7 +121,7 @@ def mapped(function: Callable[..., object], values: Values) -> Column:
     columns = [value for value in values if isinstance(value, Column)]
     kinds = set[type]().union(*(map(type, column.rows) for column in columns))
     kinds |= {type(value) for value in values if not isinstance(value, Column)}
-    if not all(kind in PLAIN or issubclass(kind, np.integer) for kind in kinds):
+    if not all(kind in PLAIN or issubclass(kind, NUMPYS) for kind in kinds):
         raise UnclearError("it calculates with what is no text and no number")
     count = len(columns[0].rows)
     parts = [value.rows if isinstance(value, Column) else [value] * count for value in values]
@@ -139,6 +147,29 @@ def binary(name: str, left: object, right: object) -> object:
     return made(OPERATORS[name], [left, right])
 
 
+def asked(name: str, left: object, right: object) -> object:
+    """`left < right` and the like, of each sample. Raises UnclearError."""
+    if name not in QUESTIONS:
+        raise UnclearError(f"it compares by {name}")
+    question = QUESTIONS[name]
+    if type(right) in (list, tuple, dict) and isinstance(right, (list, tuple, dict)):
+        if not {type(one) for one in right} <= PLAIN:
+            raise UnclearError("it looks for a value in what is no list of texts or numbers")
+        return made(partial(_reversed, question, right), [left])
+    return made(question, [left, right])
+
+
+def _reversed(question: Callable[..., object], right: object, left: object) -> object:
+    return question(left, right)
+
+
+def chosen(test: Column, yes: object, no: object) -> Column:
+    """`yes if test else no` of each sample. Raises UnclearError."""
+    if isinstance(yes, Picture) or isinstance(no, Picture):
+        raise UnclearError("what it does to an image depends on a value of the sample")
+    return mapped(lambda one, *ways: ways[0] if one else ways[1], [test, yes, no])
+
+
 def called(function: object, values: Values, named: Mapping[str, object]) -> object:
     """What a call with a sample's values is; None for any other call."""
     first = values[0] if values else None
@@ -154,28 +185,12 @@ def called(function: object, values: Values, named: Mapping[str, object]) -> obj
         return Opened(first.paths, True) if is_open and len(values) == 1 and not named else None
     if inner is open and isinstance(first, Column):
         return Opened(first, False) if list(values[1:]) == ["rb"] and not named else None
-    if (inner is int or inner is float) and not named:
-        same = inner is int and isinstance(first, Index) and len(values) == 1
-        return first if same else mapped(inner, values)
     if len(values) != 1 or not isinstance(first, Column):
         return None
-    if function in (torch.tensor, torch.as_tensor):
-        return _tensors(first, dict(named))
     if not named and _is(function, "PIL.Image", "open"):
         return Opened(first, True)
     loads = not named and any(_is(function, FOLDER, name) for name in LOADERS)
     return Opened(first, True) if loads and image_backend() == "PIL" else None
-
-
-def _tensors(column: Column, named: dict[str, object]) -> Tensors | None:
-    """None for what else torch.tensor may be asked for."""
-    dtype = named.pop("dtype", None)
-    if isinstance(dtype, Builtin):
-        dtype = next((known for kind, known in DTYPES.items() if kind is dtype.function), dtype)
-    known = dtype is None or isinstance(dtype, torch.dtype)
-    if named or not known or type(column) is Tensors:
-        return None
-    return Tensors(column, dtype if isinstance(dtype, torch.dtype) else None)
 
 
 def loads(function: object) -> bool:

@@ -13,6 +13,7 @@ from fastload.lowering import (
     frames,
     holding,
     inheriting,
+    labels,
     meanings,
     sets,
     texts,
@@ -101,7 +102,7 @@ class Expressions:
 
     def _attribute(self, node: ast.Attribute) -> object:
         of = self.value(node.value)
-        if texts.has(of, node.attr):
+        if any(kind.has(of, node.attr) for kind in (texts, labels)):
             return _Method(of, node.attr)
         if (part := texts.part(of, node.attr)) is not None:
             return part
@@ -206,7 +207,10 @@ class Expressions:
         return calculating.compared(node.ops[0], *values)
 
     def _ifexp(self, node: ast.IfExp) -> object:
-        test = calculating.truth(self.value(node.test))
+        test = self.value(node.test)
+        if isinstance(test, Column):
+            return columns.chosen(test, self.value(node.body), self.value(node.orelse))
+        test = calculating.truth(test)
         if isinstance(test, Chance):
             self.follower.frozen += 1
             try:
@@ -241,9 +245,10 @@ class Expressions:
             if called != ("convert", ["RGB"], {}) or not function.of.is_image:
                 raise UnclearError(f"it calls {function.name} of a file")
             return self._rgb(function.of)
-        if texts.has(function.of, function.name):
-            return texts.method(function.of, function.name, values, named)
-        out = _of_a_value(function, values, named)
+        for kind in (texts, labels):
+            if kind.has(function.of, function.name):
+                return kind.method(function.of, function.name, values, named)
+        out = meanings.of_a_value(function.of, function.name, values, named)
         calculated = isinstance(function.of, Picture) and function.name[:3] in _CALCULATE
         self.new = out if calculated else None
         return out
@@ -251,7 +256,7 @@ class Expressions:
     def _of_builtin(self, function: holding.Builtin, values: list[object], named: Env) -> object:
         if function.function is super:
             return inheriting.Super.of_call(self.function, self.env, values, named)
-        if function.function is len and len(values) == 1 and frames.is_table(values[0]):
+        if function.function is len and len(values) == 1 and frames.has_length(values[0]):
             return frames.length(values[0])
         return function.call(values, named)
 
@@ -259,6 +264,8 @@ class Expressions:
         """Raises UnclearError("") for a call that has no meaning here."""
         if isinstance(function, _Method):
             return self._of_method(function, values, named)
+        if (number := labels.called(function, values, named)) is not None:
+            return number
         if (of_data := columns.called(function, values, named)) is not None:
             made = isinstance(of_data, Opened) and columns.loads(function)
             return self._rgb(of_data) if made else of_data
@@ -283,16 +290,6 @@ class Expressions:
         if isinstance(values[0], Opened) and values[0].is_image:
             raise UnclearError('it transforms an image without convert("RGB")')
         return self.follower.apply(function, values[0])
-
-
-def _of_a_value(method: _Method, values: list[object], named: Env) -> object:
-    if isinstance(method.of, Picture):
-        return meanings.METHODS[method.name](method.of, values, named)
-    if isinstance(method.of, Uniform) and method.name == "item" and not values and not named:
-        return method.of.item()
-    if isinstance(method.of, Own) and method.name == "append" and len(values) == 1 and not named:
-        return sets.put(method.of, None, values[0])  # type: ignore[func-returns-value]
-    raise UnclearError("")
 
 
 def _calls(node: ast.Call) -> str:

@@ -9,18 +9,19 @@ import inspect
 import itertools
 from collections.abc import Callable
 from types import FunctionType, MethodType
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import torch
 
-from fastload.lowering import calculating, holding
+from fastload.lowering import calculating, columns, holding
 from fastload.lowering.codes import library
-from fastload.lowering.columns import Files, Opened, followable
+from fastload.lowering.columns import Column, Files, Opened, followable
 from fastload.lowering.expressions import Env, Expressions
 from fastload.lowering.lookup import MISSING, find_attribute
 from fastload.lowering.names import altered
-from fastload.lowering.pictures import Chance, UnclearError, joined
+from fastload.lowering.pictures import Chance, Picture, UnclearError, joined
 from fastload.lowering.reach import changed
+from fastload.lowering.sets import Own, OwnDict
 from fastload.lowering.written import definition
 
 Apply = Callable[[object, object], object]  # what a transform makes of a value
@@ -136,7 +137,11 @@ class _Frame(Expressions):
             elif isinstance(now, ast.Return):
                 return None if now.value is None else self.value(now.value)
             elif isinstance(now, ast.If):
-                test = calculating.truth(self.value(now.test))
+                asked = self.value(now.test)
+                if isinstance(asked, Column):
+                    self._chosen(asked, now)
+                    continue
+                test = calculating.truth(asked)
                 if isinstance(test, Chance):
                     return self._both(test, [*now.body, *todo], [*now.orelse, *todo])
                 todo = [*(now.body if test else now.orelse), *todo]
@@ -161,11 +166,28 @@ class _Frame(Expressions):
                 binds.append(_Bind(part.optional_vars, value))
         return binds
 
+    def _chosen(self, test: Column, now: ast.If) -> None:
+        """Both branches, which set variables to values of each sample, and do nothing else."""
+        inside = (part for each in (*now.body, *now.orelse) for part in ast.walk(each))
+        plain = (ast.Assign, ast.AugAssign, ast.If, ast.Pass)
+        ways: list[Env] = []
+        if any(isinstance(each, (Own, OwnDict)) for each in self.env.values()) or any(
+            isinstance(part, ast.stmt) and not isinstance(part, plain) for part in inside
+        ):
+            raise UnclearError(f"it does more than to set values by `{ast.unparse(now.test)[:50]}`")
+        for body in (now.body, now.orelse):
+            frame = _Frame(self.follower, self.function, dict(self.env))
+            frame._rest(list(body))
+            ways.append(frame.env)
+        for name in dict.fromkeys([*ways[0], *ways[1]]):
+            yes, no = (env.get(name, MISSING) for env in ways)
+            self.env[name] = yes if yes is no else columns.chosen(test, yes, no)
+
     def _both(self, test: Chance, yes: Todo, no: Todo) -> object:
         if self.lent:
             raise UnclearError("it takes a list, and draws what to do")
         other = _Frame(self.follower, self.function, holding.forked(self.env))
-        return joined(test, self._rest(yes), other._rest(no))
+        return _one_of(test, self._rest(yes), other._rest(no))
 
     def _simple(self, now: ast.stmt) -> None:
         if isinstance(now, ast.Expr):
@@ -175,7 +197,33 @@ class _Frame(Expressions):
             value = self.value(now.value)
             for target in now.targets:
                 self._assign(target, value)
+        elif isinstance(now, ast.AugAssign) and isinstance(now.target, ast.Name):
+            value = self.value(ast.BinOp(ast.Name(now.target.id), now.op, now.value))
+            if isinstance(value, Picture):  # in place, which other names of it would see
+                raise UnclearError(f"it has `{ast.unparse(now)[:60]}`")
+            self._assign(now.target, value)
         elif isinstance(now, ast.AnnAssign) and now.value is not None:
             self._assign(now.target, self.value(now.value))
         elif not isinstance(now, ast.Pass):
             raise UnclearError(f"it has `{ast.unparse(now).splitlines()[0][:60]}`")
+
+
+def _one_of(chance: Chance, yes: object, no: object) -> object:
+    """As `joined`; of several values one may differ, since natively each picture draws by itself.
+
+    Raises UnclearError.
+    """
+    if type(yes) is not type(no) or not isinstance(yes, (tuple, dict)):
+        return joined(chance, yes, no)
+    ones, others = (
+        (list(each.values()), list(each)) if isinstance(each, dict) else (list(each), [])
+        for each in (yes, cast("dict[str, object] | tuple[object, ...]", no))
+    )
+    differ = [not columns.is_same(*pair) for pair in zip(ones[0], others[0], strict=False)]
+    if len(ones[0]) != len(others[0]) or ones[1] != others[1] or sum(differ) > 1:
+        raise UnclearError("it makes different things by chance")
+    parts = [
+        joined(chance, one, other) if differs else one
+        for one, other, differs in zip(ones[0], others[0], differ, strict=True)
+    ]
+    return dict(zip(ones[1], parts, strict=True)) if isinstance(yes, dict) else tuple(parts)

@@ -44,18 +44,30 @@ def is_table(value: object) -> bool:
     return any(type(value) is kind for kind in _classes())
 
 
+def is_array(value: object) -> bool:
+    """Whether it is pandas' own array, as `series.values` is of texts."""
+    kind = type(value)
+    return kind.__module__.partition(".")[0] == "pandas" and kind.__name__.endswith("Array")
+
+
+def has_length(value: object) -> bool:
+    return is_table(value) or is_array(value)
+
+
 def length(table: Any) -> int:
     return len(table)
 
 
 def knows(value: object) -> bool:
     """Whether its attributes and items are found here."""
-    return isinstance(value, (Place, Row)) or is_table(value)
+    return isinstance(value, (Place, Row)) or has_length(value)
 
 
 def attribute(of: Any, name: str) -> object:
     """Raises UnclearError."""
     table: Any = of.of if isinstance(of, Row) else of
+    if is_array(of):
+        raise UnclearError(f"it reads {name} of a {type(of).__qualname__}")
     if isinstance(of, Place):
         raise UnclearError(f"it reads {name} of a table's {of.how}")
     if name in (*BY_NUMBER, *BY_LABEL, "values"):
@@ -69,6 +81,8 @@ def attribute(of: Any, name: str) -> object:
 
 def item(held: Any, key: object) -> object:
     """`held[key]`. Raises UnclearError."""
+    if is_array(held):
+        return columns.looked_up(_rows(held), key)
     place = held if isinstance(held, Place) else Place(held, ITEM)
     of, how = place
     if isinstance(of, Row):
@@ -109,6 +123,8 @@ def _of_row(row: Row, key: object, *, by_number: bool = False, alone: bool = Fal
 def _series(table: Any, key: object) -> Any:
     """A column by its name. Raises UnclearError."""
     names = table.columns
+    if isinstance(key, list):
+        raise UnclearError("it reads several columns at once")
     if type(key) not in (str, int) or names.nlevels > 1 or not names.is_unique or key not in names:
         raise UnclearError("it reads a column that is not there")
     return table[key]

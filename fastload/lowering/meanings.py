@@ -16,7 +16,7 @@ from fastload.lowering.codes import codes
 from fastload.lowering.holding import items
 from fastload.lowering.names import classes
 from fastload.lowering.pictures import Picture, UnclearError, Uniform
-from fastload.lowering.sets import Stack, stacked
+from fastload.lowering.sets import Own, Stack, put, stacked
 from fastload.transforms import Op
 from fastload.transforms.arithmetic import Arithmetic
 from fastload.transforms.blur import PillowBlur
@@ -184,6 +184,17 @@ METHODS: dict[str, Callable[[Picture, Values, Named], Picture]] = {
     "filter": filtered,
     **{name: partial(_of_tensor, name) for name in (*ARITHMETIC, *IN_PLACE)},
 }
+
+
+def of_a_value(of: object, name: str, values: Values, named: Named) -> object:
+    """What a method of a picture, a draw or a list makes. Raises UnclearError."""
+    if isinstance(of, Picture):
+        return METHODS[name](of, values, named)
+    if isinstance(of, Uniform) and name == "item" and not values and not named:
+        return of.item()
+    if isinstance(of, Own) and name == "append" and len(values) == 1 and not named:
+        return put(of, None, values[0])  # type: ignore[func-returns-value]
+    raise UnclearError("")
 
 
 def pillows(picture: Picture, name: str) -> Picture:

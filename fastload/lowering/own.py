@@ -2,6 +2,7 @@
 reads of its lists gives the files and labels; the rest is the pipeline.
 """
 
+import itertools
 import os
 from collections.abc import Sequence
 from reprlib import repr as short
@@ -14,7 +15,8 @@ from torch.utils.data import IterableDataset
 
 from fastload.lowering import arrays, chain, holding, sets
 from fastload.lowering.codes import library
-from fastload.lowering.columns import Column, Files, Index, Tensors
+from fastload.lowering.columns import NUMPYS, Column, Files, Index
+from fastload.lowering.labels import Tensors
 from fastload.lowering.lookup import find_attribute
 from fastload.lowering.names import Reasons, type_name
 from fastload.lowering.pictures import Picture, UnclearError
@@ -152,7 +154,9 @@ def _values(column: Column) -> forms.Values:
     rows: Any = column.rows
     rows = tuple(rows.numpy() if isinstance(rows, torch.Tensor) else rows)
     kinds = set(map(type, rows))
-    if odd := [kind for kind in kinds if kind not in VALUES and not issubclass(kind, np.number)]:
+    if kinds == {tuple} and isinstance(column, Tensors):
+        kinds = set(map(type, itertools.chain.from_iterable(rows)))
+    if odd := [kind for kind in kinds if kind not in VALUES and not issubclass(kind, NUMPYS)]:
         raise ValueError(f"has values of class {', '.join(sorted(map(type_name, odd)))}")
     if isinstance(column, Tensors):
         if any(issubclass(kind, str) for kind in kinds):

@@ -8,8 +8,9 @@ import numpy as np
 
 from fastload.lowering.columns import Column, Values, made
 
-# Of str, which give texts or lists of them
+# Of str, which give texts, numbers and lists of texts
 METHODS = (
+    "count", "endswith", "find", "index", "isdigit", "startswith",
     "format", "ljust", "lower", "lstrip", "partition", "removeprefix", "removesuffix", "replace",
     "rjust", "rpartition", "rsplit", "rstrip", "split", "strip", "upper", "zfill",
 )  # fmt: skip

@@ -208,7 +208,7 @@ REFUSED = {
     Pairs: "it opens several images, or one twice",
     Another: "it has `try:`",  # in random.randrange
     Counted: "it sets `self.count`",
-    Chosen: "it asks whether a Column is true",
+    Chosen: "what it does to an image depends on a value of the sample",
     Marked: "it asks which samples have a value that is None",
     Fewer: "it has 5 samples of 40 files",
     MoreLabels: "it has 41 labels of 40 samples",

@@ -80,6 +80,20 @@ class OneColumn(Table):
         return self.image(self.series[index]), torch.tensor(self.labels.loc[index])
 
 
+class Arrays(Table):
+    """Made once; of texts pandas gives arrays of its own."""
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.files, self.numbers = self.df["file"].values, self.df["label"].values  # noqa: PD011
+
+    def __len__(self):
+        return len(self.files)
+
+    def __getitem__(self, index):
+        return self.image(self.files[index]), self.numbers[index]
+
+
 class Unpacked(Table):
     def __getitem__(self, index):
         name, label, _ = self.df.iloc[index]
@@ -109,7 +123,7 @@ class Moved(Table):
     "kind",
     [
         Tutorial, RowByNumber, RowByLabel, CellByLabel, Columns, Attributes, OneColumn, Unpacked,
-        Values, Mapped, Moved,
+        Arrays, Values, Mapped, Moved,
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("texts", ["object", "str"])
@@ -176,6 +190,11 @@ class Missing(Table):
         return self.image(self.df.iloc[index]["path"])
 
 
+class SeveralColumns(Table):
+    def __getitem__(self, index):
+        return self.image(self.series[index]), self.df.loc[index, ["label"]].values  # noqa: PD011
+
+
 class NoColumn(Table):
     def __getitem__(self, index):
         return self.image(self.df.iloc[index, 7])
@@ -229,6 +248,7 @@ REFUSED = {
     NumbersAsArray: "it reads rows of a table of numbers, which pandas makes of one type",
     Sorted: "it looks rows up by labels that are not 0, 1, 2 (reset_index)",
     Missing: "it reads a column that is not there",
+    SeveralColumns: "it reads several columns at once",
     NoColumn: "it reads a column that is not there",
     Categories: "it reads a column of category",
     Method: "it reads sort_values of a DataFrame",

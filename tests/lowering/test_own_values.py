@@ -2,6 +2,8 @@
 numbers, in any form. Batches are the stock loader's.
 """
 
+import random
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +12,7 @@ from PIL import Image
 from torch.utils.data import ConcatDataset, DataLoader, Subset
 from torchvision import transforms
 from torchvision.datasets import ImageFolder
+from torchvision.transforms import functional
 
 import fastload
 from fastload.lowering import lower
@@ -94,6 +97,62 @@ class Unlabelled(Valued):
         return self.image(index), -1, 0.5
 
 
+class Chosen(Valued):
+    """A label by the file's name, as in folders without classes."""
+
+    def __getitem__(self, index):
+        name = self.names[index]
+        label = 1 if "class1" in name else 0
+        if name.startswith("class0/03"):
+            kind = 3
+        elif "2/" in name and label == 0:
+            kind = label + 2
+        else:
+            kind = -label
+        kind -= 1
+        known = label in (1, 3) and kind
+        return self.image(index), label, kind, not label, name != self.names[0], known
+
+
+class Often(Valued):
+    """Only where the number says so."""
+
+    def __getitem__(self, index):
+        part = "train"
+        if index >= 30:
+            part = "test"
+        return self.image(index), part
+
+
+class Vectors(Valued):
+    def __getitem__(self, index):
+        row = self.table.iloc[index]
+        both = torch.tensor([row["age"], row["sex"]], dtype=torch.float32)
+        return self.image(index), both, torch.tensor((self.scores[index], 1, self.scores[index]))
+
+
+class Cast(Valued):
+    def __getitem__(self, index):
+        label, score = torch.tensor(self.labels[index]), torch.tensor(self.scores[index])
+        row = self.table.iloc[index]
+        values = float(row["age"]), np.float32(self.scores[index]), np.int32(row["sex"])
+        return self.image(index), label.long(), label.float(), score.float(), values
+
+
+class Flipped(Valued):
+    """By chance, and the label stays."""
+
+    def __getitem__(self, index):
+        image = Image.open(self.paths[index]).convert("RGB")
+        if random.random() < 0:
+            image = functional.hflip(image)
+        return {
+            "image": self.transform(image),
+            "label": self.labels[index],
+            "name": self.names[index],
+        }
+
+
 class Twice(Valued):
     """Two images are one value each; the label comes twice."""
 
@@ -125,7 +184,7 @@ class WithPathsInFull(ImageFolder):
 
 KINDS = (
     Score, ScoreTensor, ScoreTensorOfType, NumpyTensor, Narrow, Flags, Numbered, Halves, Named,
-    Several, Keyed, Unlabelled, Twice,
+    Several, Keyed, Unlabelled, Twice, Often, Vectors, Cast, Flipped,
 )  # fmt: skip
 
 
@@ -218,35 +277,3 @@ def test_an_index_of_another_type_is_another_value(folder):
     )
     batches_are_the_stock_loaders(data, sampler=torch.arange(7))
     batches_are_the_stock_loaders(data, sampler=np.arange(7))
-
-
-class OfTexts(Valued):
-    def __getitem__(self, index):
-        return self.image(index), torch.tensor(self.names[index])
-
-
-class OfNone(Valued):
-    def __init__(self, folder):
-        super().__init__(folder)
-        self.marks = [None] * COUNT
-
-    def __getitem__(self, index):
-        return self.image(index), self.marks[index]
-
-
-class Rows(Valued):
-    def __getitem__(self, index):
-        return self.image(index), self.rows[index]
-
-
-REFUSED = {
-    OfTexts: "it makes tensors of texts",
-    OfNone: "it has values of class NoneType",
-    Rows: "it has values of class dict",
-}
-
-
-@pytest.mark.parametrize("kind", REFUSED, ids=lambda kind: kind.__name__)
-def test_what_has_no_meaning_is_refused(kind, folder):
-    what = f"data set {__name__}.{kind.__name__} is not one that fastload can follow"
-    assert lower(kind(folder)) == (None, [f"{what}: {REFUSED[kind]}"])
