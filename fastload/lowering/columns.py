@@ -33,7 +33,9 @@ QUESTIONS: dict[str, Callable[..., object]] = {
     "Gt": operator.gt, "GtE": operator.ge, "In": lambda one, all_: one in all_,
     "NotIn": lambda one, all_: one not in all_,
 }  # fmt: skip
-TEXTS = (str, os.path.join, os.fspath, Path)
+TEXTS = (
+    str, os.path.join, os.path.basename, os.path.dirname, os.path.splitext, os.fspath, Path,
+)  # fmt: skip
 Values = Sequence[object]
 
 
@@ -43,13 +45,16 @@ class Column:
     numbered: it is calculated of the sample's number, so a negative one has other values.
     """
 
+    is_plain = True  # values are the rows themselves
+
     def __init__(self, rows: Sequence[object], *, numbered: bool = False) -> None:
         self.rows, self.numbered = rows, numbered
 
     def item(self, key: object) -> "Column":
         """Of each. Raises UnclearError."""
         kinds = set(map(type, self.rows))
-        if not kinds <= {tuple, list, dict} or type(key) not in (int, str):
+        parts = kinds <= {str} if type(key) is slice else kinds <= {tuple, list, dict, str}
+        if not parts or type(key) not in (int, str, slice) or not self.is_plain:
             raise UnclearError("it reads an item of what is no list of lists")
         try:
             rows = [row[key] for row in self.rows]  # type: ignore[index]
@@ -71,9 +76,9 @@ def is_same(one: object, other: object) -> bool:
     """Whether two values are the same for each sample, as far as that is seen."""
     if isinstance(one, Column) and type(one) is type(other) and isinstance(other, Column):
         rows, others = one.rows, other.rows
-        return vars(one).keys() == vars(other).keys() and (
-            rows is others or (type(rows) is list and rows == others)
-        )
+        facts = [{**vars(each), "rows": None} for each in (one, other)]
+        same_rows = rows is others or (type(rows) is list and rows == others)
+        return facts[0] == facts[1] and same_rows
     return one is other or (type(one) is type(other) and type(one) in PLAIN and one == other)
 
 
@@ -107,6 +112,7 @@ def looked_up(held: object, key: object) -> Column:
         return Column(held)  # type: ignore[arg-type]
     kinds = set(map(type, key.rows)) if isinstance(key, Column) else set()
     fits = kinds <= {str, int} if type(held) is dict else kinds == {int}
+    fits = fits and isinstance(key, Column) and key.is_plain
     if not fits or not isinstance(key, Column) or not (type(held) in (list, tuple, dict) or one):
         raise UnclearError(f"it looks a sample up in a {type(held).__qualname__}")
     try:
@@ -119,6 +125,8 @@ def looked_up(held: object, key: object) -> Column:
 def mapped(function: Callable[..., object], values: Values) -> Column:
     """The function of each sample's values. Raises UnclearError."""
     columns = [value for value in values if isinstance(value, Column)]
+    if not all(column.is_plain for column in columns):
+        raise UnclearError("it calculates with tensors of numbers")
     kinds = set[type]().union(*(map(type, column.rows) for column in columns))
     kinds |= {type(value) for value in values if not isinstance(value, Column)}
     if not all(kind in PLAIN or issubclass(kind, NUMPYS) for kind in kinds):

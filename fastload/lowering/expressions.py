@@ -161,6 +161,10 @@ class Expressions:
             return columns.looked_up(held, key)
         return holding.item(held, key)
 
+    def _slice(self, node: ast.Slice) -> slice:
+        ends = (node.lower, node.upper, node.step)
+        return slice(*(None if end is None else self.value(end) for end in ends))
+
     def _joinedstr(self, node: ast.JoinedStr) -> object:
         """An f-string."""
         return texts.strung([self._formatted(part) for part in node.values]) if node.values else ""

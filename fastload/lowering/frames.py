@@ -25,6 +25,7 @@ class Row(NamedTuple):
 
     of: Any
     key: Column
+    by_label: bool
 
     def unpacked(self) -> list[object]:
         """Raises UnclearError."""
@@ -51,16 +52,17 @@ def is_array(value: object) -> bool:
 
 
 def has_length(value: object) -> bool:
-    return is_table(value) or is_array(value)
+    return is_table(value) or is_array(value) or isinstance(value, Column)
 
 
-def length(table: Any) -> int:
-    return len(table)
+def length(value: Any) -> object:
+    """Of a table, or of each sample's text. Raises UnclearError."""
+    return columns.mapped(len, [value]) if isinstance(value, Column) else len(value)
 
 
 def knows(value: object) -> bool:
     """Whether its attributes and items are found here."""
-    return isinstance(value, (Place, Row)) or has_length(value)
+    return isinstance(value, (Place, Row)) or is_table(value) or is_array(value)
 
 
 def attribute(of: Any, name: str) -> object:
@@ -72,7 +74,7 @@ def attribute(of: Any, name: str) -> object:
         raise UnclearError(f"it reads {name} of a table's {of.how}")
     if name in (*BY_NUMBER, *BY_LABEL, "values"):
         return Place(of, name)
-    if table.ndim == 2 and _is_name(table, name):
+    if table.ndim == 2 and _is_name(of, name):
         return _of_row(of, name) if isinstance(of, Row) else _series(table, name)
     if name == "shape" and table is of:
         return tuple(table.shape)
@@ -92,12 +94,13 @@ def item(held: Any, key: object) -> object:
     first, *rest = key if isinstance(key, tuple) else (key,)
     if not isinstance(first, Column) or len(rest) > of.ndim - 1:
         raise UnclearError("it looks up in a table what is no sample")
+    by_label = how in (*BY_LABEL, ITEM)
     numbered = [getattr(of.index, name, None) for name in ("start", "step")] == [0, 1]
-    if how in (*BY_LABEL, ITEM) and not numbered:
+    if by_label and not numbered:
         raise UnclearError("it looks rows up by labels that are not 0, 1, 2 (reset_index)")
     if of.ndim == 1:
-        return columns.looked_up(_rows(of), first)
-    row = Row(of, first)
+        return _looked_up(of, first, by_label=by_label)
+    row = Row(of, first, by_label)
     if not rest:
         return Place(row, how) if how == "values" else row
     return _of_row(row, rest[0], by_number=how not in BY_LABEL, alone=how != "values")
@@ -117,7 +120,13 @@ def _of_row(row: Row, key: object, *, by_number: bool = False, alone: bool = Fal
         series = table.iloc[:, key]
     else:
         series = _series(table, key)
-    return columns.looked_up(_rows(series), row.key)
+    return _looked_up(series, row.key, by_label=row.by_label)
+
+
+def _looked_up(series: Any, key: Column, *, by_label: bool) -> Column:
+    """by_label: of which none is negative."""
+    found = columns.looked_up(_rows(series), key)
+    return Column(found.rows, numbered=True) if by_label else found
 
 
 def _series(table: Any, key: object) -> Any:
@@ -130,15 +139,16 @@ def _series(table: Any, key: object) -> Any:
     return table[key]
 
 
-def _is_name(table: Any, name: str) -> bool:
-    """Whether an attribute is a column: the class's own come first."""
-    return not any(hasattr(kind, name) for kind in _classes()) and name in table.columns
+def _is_name(of: Any, name: str) -> bool:
+    """Whether an attribute of a table or a row is a column: the class's own come first."""
+    table, number = (of.of, 1) if isinstance(of, Row) else (of, 0)
+    return not hasattr(_classes()[number], name) and name in table.columns
 
 
 def _rows(series: Any) -> Any:
     """The values, as indexing gives each. Raises UnclearError."""
     kind = series.dtype
-    if kind.kind in "iuf" and type(kind).__module__.partition(".")[0] == "numpy":
+    if kind.kind in "biuf" and type(kind).__module__.partition(".")[0] == "numpy":
         return series.to_numpy()
     if str(kind) in TEXTS:
         return series.tolist()

@@ -44,7 +44,7 @@ class Builtin(NamedTuple):
         if self.function is len and len(values) == 1:
             first = values[0]
             array = isinstance(first, ARRAYS) and type(first) in ARRAYS and first.ndim
-            plain = type(first) in (list, tuple, dict) or array
+            plain = type(first) in (list, tuple, dict, str) or array
             return len(first if plain else items(first))
         if self.function is isinstance and len(values) == 2:
             return _is_instance(*values)

@@ -21,6 +21,8 @@ CASTS = {"float": torch.float32, "long": torch.int64}  # methods of tensors
 class Tensors(Column):
     """A tensor of each sample: what torch.tensor makes of the rows. dtype: None: as it likes."""
 
+    is_plain = False
+
     def __init__(self, column: Column, dtype: torch.dtype | None) -> None:
         super().__init__(column.rows, numbered=column.numbered)
         self.dtype = dtype

@@ -160,6 +160,17 @@ def test_what_changes_in_a_table_is_seen(folder):
     assert len(same(loader, DataLoader(data, 5))) == 2
 
 
+@pytest.mark.parametrize("kind", [RowByLabel, CellByLabel, Attributes, OneColumn])
+def test_no_label_of_a_row_is_negative(kind, folder):
+    data, order = kind(folder), [1, -1]
+    with pytest.raises(KeyError):
+        list(DataLoader(data, 2, sampler=order))
+    with pytest.raises(IndexError, match="index -1 is outside"):
+        list(fastload.DataLoader(data, 2, sampler=order))
+    data = RowByNumber(folder)
+    same(fastload.DataLoader(data, 2, sampler=order), DataLoader(data, 2, sampler=order))
+
+
 class Numbers(Table):
     """A row of numbers has one type, so pandas makes floats of whole numbers."""
 

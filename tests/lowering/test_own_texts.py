@@ -110,6 +110,13 @@ class LastPart(Numbered):
         return self.image(f"{self.root}/{name}.jpg"), self.labels[index]
 
 
+class Slices(Numbered):
+    def __getitem__(self, index):
+        stem, _ = os.path.splitext(os.path.basename(self.places[index]))
+        name = self.texts[index][: -len(".png")]
+        return self.image(f"{self.root}/{stem[:3]}{name[3:]}.jpg"), len(self.lines[index])
+
+
 class Often(Numbered):
     """Three times over the samples."""
 
@@ -129,7 +136,7 @@ class InAFolder(Numbered):
 
 KINDS = (
     FString, FStrings, Percent, PercentOfTwo, Format, Filled, OtherEnding, OtherSuffix, WithSuffix,
-    Lines, LastPart, Often, InAFolder,
+    Lines, LastPart, Slices, Often, InAFolder,
 )  # fmt: skip
 
 

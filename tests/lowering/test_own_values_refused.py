@@ -35,6 +35,14 @@ class RoundedTwice(Valued):
         return self.image(index), torch.tensor(self.scores[index]).long()
 
 
+class TensorOrNumber(Valued):
+    def __getitem__(self, index):
+        label = self.labels[index]
+        if self.flags[index]:
+            label = torch.tensor(self.labels[index])
+        return self.image(index), label
+
+
 class Filled(Valued):
     def __getitem__(self, index):
         names = []
@@ -66,6 +74,7 @@ REFUSED = {
     Both: "it makes different things by chance",
     LabelByChance: "it makes different things by chance",
     RoundedTwice: "it calls long of a tensor of numbers",
+    TensorOrNumber: "it calculates with tensors of numbers",
     Filled: "it does more than to set values by `self.flags[index]`",
     OfTexts: "it makes tensors of texts",
     OfNone: "it has values of class NoneType",
