@@ -81,7 +81,10 @@ class Bundled(Threaded):
     def __next__(self) -> Batch:
         if not self.left:
             super().__next__()
-        item = self.left.popleft()
+        try:
+            item = self.left.popleft()
+        except IndexError:  # another thread has ended the epoch meanwhile
+            raise StopIteration from None
         if not isinstance(item, Work):
             return item
         try:
@@ -92,6 +95,8 @@ class Bundled(Threaded):
 
     def _finished(self, item: StartedOrError | Ready) -> Batch:
         """The bundle's batches go to `left`."""
+        while len(self.bundles) > self.pending + 1:  # a signal's exception has taken a bundle
+            self.bundles.popleft()
         works, bad = self.bundles.popleft(), list[Report]()
         if not works:
             try:
@@ -107,8 +112,8 @@ class Bundled(Threaded):
 
     def close(self) -> None:
         """Ends the epoch, and its threads."""
+        super().close()  # first: else the next bundle would come in place of what is left
         self.left.clear()
-        super().close()
 
     def _alone(self, work: Work) -> Batch:
         """One batch, in the caller's thread."""

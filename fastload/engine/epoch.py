@@ -113,14 +113,15 @@ class Threaded:
         item = self.next[0] if self.next else None
         if item is None or not ready or (type(item) is Started and not item.goes_on):
             item = self._wait()
-        self.next.popleft()
-        pace.gave(away, ready)
-        self.pending -= 1
-        if self.sender:
-            self.sender.took()
         try:
+            # First, and with no call between: a signal's exception costs a batch, not the end
+            self.pending -= 1
+            self.next.popleft()
+            pace.gave(away, ready)
             return self._finished(item)
         finally:
+            if self.sender:
+                self.sender.took()
             spent = item.batch.job if isinstance(item, Started) else None
             del item  # a traceback holds this frame
             if not self.early:

@@ -56,7 +56,10 @@ def _feed_all(engine: BatchMaker, feed: Feed) -> None:
         if ordered:
             item = ordered.popleft()
             item = entered if isinstance(entered, Exception) else item
-            reading.append(_begun(engine, feed, item, reading))
+            begun = _begun(engine, feed, item, reading)
+            if begun is None:
+                return
+            reading.append(begun)
         idle = not ordered and feed.requests.empty()
         while reading and (idle or len(reading) > FETCH_AHEAD or _goes_on(feed, reading[0])):
             if not _start(engine, feed, reading):
@@ -65,8 +68,10 @@ def _feed_all(engine: BatchMaker, feed: Feed) -> None:
 
 def _begun(
     engine: BatchMaker, feed: Feed, item: Located | Exception, reading: Reading
-) -> Begun | Exception:
-    """Begin a batch once its samples are there. Others do not wait for those from a store."""
+) -> Begun | Exception | None:
+    """Begin a batch once its samples are there. Others do not wait for those from a store. None:
+    the epoch is over, and they have not come.
+    """
     if isinstance(item, Exception):
         return item
     here = attempt(come, engine, item[0], 0.0)
@@ -75,6 +80,8 @@ def _begun(
             pass
         _look(engine, feed)
         here = attempt(come, engine, item[0], LOOK)
+    if here is False:
+        return None
     begun = here if isinstance(here, Exception) else attempt(_begin, engine, *item, feed.seek)
     feed.at_once = not isinstance(begun, Exception) and begun.ahead is not None
     return begun

@@ -124,9 +124,13 @@ class Batches:
         if self.engine.forked and self.engine.threads is not None:
             raise BackendError(FORKED)
         self._order()
-        if not self.flights:
-            raise StopIteration
-        flight = self.flights.popleft()
+        try:
+            flight = self.flights[0]
+            if isinstance(flight, Flight):
+                self._wait(flight)
+            self.flights.popleft()
+        except IndexError:  # the epoch is over, or another thread has ended it meanwhile
+            raise StopIteration from None
         if isinstance(flight, Exception):
             raise flight
         made, work, report = self._landed(flight)
@@ -178,15 +182,23 @@ class Batches:
         batch, work = made(run, trouble, count, 0)
         return batch or [], work, trouble.report()
 
-    def _results(self, flight: Flight) -> Made:
+    def _wait(self, flight: Flight) -> None:
+        """Until its samples are there. It stays in `flights`: what a signal raises costs no batch.
+
+        Raises RuntimeError if that takes too long.
+        """
         if self.engine.threads is None:
-            return self.engine.all(flight.work, flight.room)
+            return
         late = wait(flight.each, self.timeout or None).not_done
         if late:
             running = self.engine.threads.running()
-            under_way = {"being made": 1 + len(self.flights)}
+            under_way = {"being made": len(self.flights)}
             cause = waits.stalled(self.timeout, under_way, running, threading.current_thread())
             raise RuntimeError(f"DataLoader timed out after {self.timeout} seconds") from cause
+
+    def _results(self, flight: Flight) -> Made:
+        if self.engine.threads is None:
+            return self.engine.all(flight.work, flight.room)
         return [future.result() for future in flight.each]
 
 

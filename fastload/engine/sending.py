@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from fastload.attach import taken
 from fastload.engine.flight import LaunchedOrError, ReadyOrError, StartedOrError, StartedQueue
-from fastload.engine.pace import Pace
+from fastload.engine.pace import Pace, Stopped
 from fastload.system import room
 
 AHEAD = 2  # batches that lie finished on the GPU
@@ -32,8 +32,10 @@ class Sender:
         pace: Pace,
     ) -> None:
         self.started, self.finished = started, queue.SimpleQueue[ReadyOrError]()
-        self.ahead = threading.Semaphore(AHEAD)
-        self.stopped = threading.Event()
+        # Finalizers stop it, even in its own thread: nothing here has a lock that they wait for
+        self.ahead, self.stopped = queue.SimpleQueue[None](), Stopped()
+        for _ in range(AHEAD):
+            self.ahead.put(None)
         # Python waits for ever for a thread that ends before it has begun.
         room.check("a thread", room.THREAD)
         self.thread = threading.Thread(
@@ -46,12 +48,12 @@ class Sender:
 
     def took(self) -> None:
         """The caller has one batch more."""
-        self.ahead.release()
+        self.ahead.put(None)
 
     def stop(self) -> None:
         """The thread is to end; what it has not begun is dropped. Waits for nothing."""
         self.stopped.set()
-        self.ahead.release()
+        self.ahead.put(None)
         self.started.put(None)
 
 
@@ -62,8 +64,8 @@ def _run(
     enter: Callable[[], object],
     pace: Pace,
     finished: "queue.SimpleQueue[ReadyOrError]",
-    ahead: threading.Semaphore,
-    stopped: threading.Event,
+    ahead: "queue.SimpleQueue[None]",
+    stopped: Stopped,
 ) -> None:
     """The thread. It knows no iterator, so that dropping the iterator ends it."""
     try:
@@ -90,8 +92,8 @@ def _send(
     failed: Exception | None,
     pace: Pace,
     finished: "queue.SimpleQueue[ReadyOrError]",
-    ahead: threading.Semaphore,
-    stopped: threading.Event,
+    ahead: "queue.SimpleQueue[None]",
+    stopped: Stopped,
 ) -> None:
     under_way: deque[LaunchedOrError] = deque()  # launched
 
@@ -100,9 +102,9 @@ def _send(
             finished.put(settle(under_way.popleft()))
 
     while (item := started.get()) is not None:
-        if not ahead.acquire(blocking=False):
+        if ahead.empty():
             settle_all()
-            ahead.acquire()
+        ahead.get()
         pace.wait(stopped)
         if stopped.is_set():
             return

@@ -72,9 +72,9 @@ class Ring:
 
     def _fitting(self, slot: "_Slot | None", nbytes: int) -> "_Slot":
         """The slot, or another one if it has too little memory."""
-        self.nbytes = max(self.nbytes, nbytes)
+        self.nbytes = most = max(self.nbytes, nbytes)
         if slot is None or slot.nbytes < nbytes:
-            slot = _Slot(allocated(self.nbytes, pinned=self.pinned))
+            slot = _Slot(allocated(most, pinned=self.pinned))
         return slot
 
     def _pop(self) -> "_Slot | None":

@@ -116,7 +116,8 @@ class Native(Reseeded):
         try:
             batch = next(self._batches)
         except StopIteration:
-            self._progress.done = True
+            # Of an epoch that was ended early, the rest is still to come
+            self._progress.done |= not self._shutdown
             telling.of_bad(self._bad, self._progress, self._done_with_bad)
             raise
         except Exception as error:

@@ -141,3 +141,10 @@ def test_what_cannot_be_recorded_is_drawn_by_numpy(op, why):
     assert (drawing.recorded, drawing.why) == (None, why)
     work, sizes = batch(20)
     same(drawing.folded(work, sizes), drawing._by_numpy(work, sizes))
+
+
+def test_epochs_at_once_may_count_past_the_batch_that_is_recorded():
+    drawing = drawing_of(CASES["padded"])
+    drawing.drawn = FIRST + 3
+    drawing.folded(*batch(5))
+    assert drawing.recorded is not None

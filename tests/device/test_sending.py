@@ -3,6 +3,10 @@ one before.
 """
 
 import queue
+import threading
+import time
+
+import pytest
 
 from fastload.engine.pace import Pace
 from fastload.engine.sending import Sender
@@ -57,3 +61,27 @@ def test_a_batch_with_none_behind_it_is_settled_at_once():
     started.put(None)
     made.thread.join(HANGS)
     assert not made.thread.is_alive()
+
+
+@pytest.mark.parametrize("waiting", ["for its turn", "for room"])
+def test_a_collection_in_its_own_thread_may_end_it(monkeypatch, waiting):
+    """A lock that is made there may begin a collection, and that may find the iterator."""
+    plain, pace, started, ended = threading._allocate_lock, Pace(), queue.SimpleQueue(), []
+    made = Sender(started, lambda item: item, lambda item: item, lambda: None, pace)
+
+    def allocating():
+        if threading.current_thread() is made.thread and not ended:
+            ended.append(made.stop())
+        return plain()
+
+    monkeypatch.setattr(threading, "_allocate_lock", allocating)
+    if waiting == "for its turn":
+        pace.until = time.monotonic() + 0.2
+    for item in range(3):
+        started.put(item)
+    assert made.finished.get(timeout=HANGS) == 0
+    ending = threading.Thread(target=made.stop, daemon=True)
+    ending.start()
+    for thread in (ending, made.thread):
+        thread.join(HANGS)
+        assert not thread.is_alive()

@@ -13,7 +13,7 @@ from fastload import transforms as T
 from fastload.engine.bundles import Bundled
 from fastload.engine.epoch import Threaded
 from fastload.engine.native import NativeEngine
-from fastload.errors import BackendError
+from fastload.engine.pace import Pace
 from fastload.transforms import custom
 from tests.conftest import needs_numba
 from tests.lowering.dataset_helpers import cifar
@@ -75,6 +75,31 @@ def test_a_batch_that_was_waited_for_comes_next(interrupt, error, timeout, kind)
     check_rest(batches)
 
 
+@pytest.mark.parametrize(("timeout", "kind", "lost"), [(0, Bundled, 8), (60, Threaded, 1)])
+def test_an_error_while_one_is_handed_over_costs_not_the_end(monkeypatch, timeout, kind, lost):
+    """Python looks for signals between any two calls."""
+    gave, first = Pace.gave, [KeyboardInterrupt]
+
+    def interrupted(self, away, ready):
+        if first:
+            raise first.pop()
+        gave(self, away, ready)
+
+    monkeypatch.setattr(Pace, "gave", interrupted)
+    data = cifar(count=80, transform=[T.RandomCrop(24), T.ToImage()])
+
+    def made(workers, **given):
+        return fastload.DataLoader(data, SIZE, num_workers=workers, seed=3, **given)
+
+    batches = iter(made(1, timeout=timeout))
+    assert type(batches._batches) is kind
+    with pytest.raises(KeyboardInterrupt):
+        next(batches)
+    rest = list(made(0))[lost:]
+    for one, other in zip(batches, rest, strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=0)
+
+
 @needs_numba
 def test_one_that_is_made_again_alone_comes_next(interrupt, monkeypatch):
     finish, asked = NativeEngine.finish, []
@@ -94,14 +119,3 @@ def test_one_that_is_made_again_alone_comes_next(interrupt, monkeypatch):
     assert asked == [8 * SIZE, SIZE]
     monkeypatch.undo()
     check_rest(batches)
-
-
-def test_whose_epoch_another_thread_ends_is_told():
-    data = cifar(count=COUNT, transform=[T.RandomCrop(24), T.ToImage()])
-    epoch = iter(fastload.DataLoader(data, SIZE, num_workers=1, backend="native"))._batches
-    epoch.close()
-    with pytest.raises(BackendError) as caught:
-        epoch._check_threads(lambda: False)
-    assert str(caught.value) == (
-        "loader: another thread has ended this epoch; give each thread a loader of its own"
-    )

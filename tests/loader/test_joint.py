@@ -1,5 +1,7 @@
 """Boxes, masks and keypoints move with their images: against torchvision, told the same draws."""
 
+import threading
+
 import numpy as np
 import pytest
 import torch
@@ -7,10 +9,14 @@ from PIL import Image
 from torchvision import tv_tensors
 from torchvision.transforms import v2
 
+import fastload
+from fastload.engine import joint
+from fastload.engine.joint import JointEngine
 from fastload.joint.picture import Picture, opened
 from tests import keypoints
 from tests.conftest import encoded, textured
 from tests.loader import detection_helpers as helpers
+from tests.waiting import HANGS
 
 CASES = 8
 
@@ -165,3 +171,42 @@ def test_a_file_that_only_pillow_decodes_is_the_same():
     picture = opened(data)
     picture.cut(3, 5, 40, 50)
     assert np.array_equal(picture.made(), want[3:43, 5:55])
+
+
+@pytest.mark.parametrize("timeout", [0, 0.2])
+def test_what_is_raised_while_one_is_waited_for_costs_no_batch(root, monkeypatch, timeout):
+    one, go_on, left = JointEngine.one, threading.Event(), threading.current_thread()
+
+    def late(self, work, position, into=None):
+        if 2 in work.samples and threading.current_thread() is not left:
+            go_on.wait(HANGS)
+        return one(self, work, position, into)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    data = helpers.voc(root, helpers.preset("hflip"))
+
+    def made(workers, **given):
+        return fastload.DataLoader(
+            data, 2, num_workers=workers, seed=3, collate_fn=helpers.collate, **given
+        )
+
+    monkeypatch.setattr(JointEngine, "one", late)
+    batches = iter(made(1, timeout=timeout))
+    got = [next(batches)]
+    with monkeypatch.context() as waits:
+        if not timeout:
+            waits.setattr(joint, "wait", interrupted)
+        with pytest.raises(RuntimeError if timeout else KeyboardInterrupt):
+            next(batches)
+    go_on.set()
+    while True:
+        try:
+            got.append(next(batches))
+        except RuntimeError:  # a busy machine
+            continue
+        except StopIteration:
+            break
+    for mine, other in zip(got, made(0), strict=True):
+        torch.testing.assert_close(mine, other, rtol=0, atol=0)

@@ -120,3 +120,20 @@ def test_covers_made_in_inference_mode_are_plain_tensors(made):
         with torch.inference_mode():
             ring.cover(picture, 2)
     assert not any(ring.cover(picture, 2).images.is_inference() for _ in range(slots.TOGETHER))
+
+
+class Raced(Ring):
+    """Another thread writes its smaller size before each look."""
+
+    @property
+    def nbytes(self):
+        return 1000
+
+    @nbytes.setter
+    def nbytes(self, _):
+        pass
+
+
+def test_threads_with_other_sizes_take_nothing_of_a_slot(made):
+    ring = Raced(2, pinned=False)
+    assert ring.take((5000,), BYTES).base.slot.nbytes >= 5000

@@ -38,7 +38,8 @@ class Drawing:
             return _folded(found)
         out = self._by_numpy(work, sizes)
         self.drawn += 1
-        if self.drawn == (FIRST_PARTS if self.plan.patch else FIRST):
+        first = FIRST_PARTS if self.plan.patch else FIRST
+        if self.drawn >= first and not self.why and self.recorded is None:
             self._record(work, sizes, out)
         return out
 
