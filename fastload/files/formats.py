@@ -7,7 +7,7 @@ doctor`.
 
 import fnmatch
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from fastload.errors import ConversionError, SourceError
 from fastload.files.own_formats import (
@@ -38,6 +38,7 @@ __all__ = [
     "broken",
     "files_in",
     "in_order",
+    "inside",
     "known",
     "of_target",
     "recognize",
@@ -75,6 +76,21 @@ def recognize(path: str, *tables: Table[Format]) -> Format | None:
         return any(fnmatch.filter(names, marker) for marker in one.markers)
 
     return next(filter(fits, in_order(*tables)), None)
+
+
+def inside(names: Iterable[str]) -> tuple[str, Format] | None:
+    """The first folder below another one that a format of fastload's lies in, and which: by the
+    paths of files, from the upper one. None: there is none, or the upper one has such files itself.
+    """
+    found = None
+    for name in names:
+        folder, base = os.path.split(name)
+        for one in SOURCES.own.values():
+            if any(fnmatch.fnmatch(base, marker) for marker in one.markers):
+                if not folder:
+                    return None
+                found = found or (folder, one)
+    return found
 
 
 def of_target(where: str) -> Format | None:

@@ -38,9 +38,18 @@ SEEDING = (
 )
 
 
+def file_name(name: str, given: object) -> str | None:
+    """Of an argument that may be None. Raises TypeError."""
+    if given is None:
+        return None
+    if not isinstance(given, (str, os.PathLike)):
+        raise TypeError(f"DataLoader: {name} is {given!r}, want the path of a file")
+    return os.fspath(given)
+
+
 def worker_count(num_workers: int | str) -> int:
     """Of num_workers, which may be "auto". Raises TypeError for other texts, as PyTorch does."""
-    if type(num_workers) is not str:
+    if type(num_workers) is not str and type(num_workers) is not float:
         return num_workers  # type: ignore[return-value]  # PyTorch looks at it
     if num_workers == "auto":
         return auto_workers()

@@ -3,7 +3,6 @@
 PyTorch's class, with the native engine inside for what fastload recognises.
 """
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -158,7 +157,7 @@ class DataLoader(BaseLoader[T_co]):
             size_schedule=progressive.schedule(size_schedule), mix=as_mix(mix), decode=decode,
             augment=augment, seed_samples=seed_samples, lazy_images=lazy_images,
             on_error=on_error, max_bad=max_bad, snapshot_every_n_steps=snapshot_every_n_steps,
-            bad_samples=None if bad_samples is None else os.fspath(bad_samples),
+            bad_samples=arguments.file_name("bad_samples", bad_samples),
         )  # fmt: skip
         options.check(dataset)
         streams = isinstance(dataset, torch.utils.data.IterableDataset)

@@ -101,6 +101,7 @@ def open(
     ops, views, form, _ = known_pictures(transform)
     if not views:  # of views, the loader's plan says it, with their numbers
         infer_specs(ops)
+    _check_path(path)
     _check_used(masks, mask_dtype, mask_fill, fields=fields, format=format, version=version)
     store = _store(path, cache, cache_bytes, max_bandwidth, deadline, storage_options)
     wanted = None if target is None else target_of(target)
@@ -117,6 +118,15 @@ def open(
     _check_masks(os.fspath(path), views, mask_dtype, mask_fill)
     source, paths = pairs(os.fspath(path), masks, mask_dtype, mask_fill)
     return Dataset(Pipeline(source, ops, masks=paths))
+
+
+def _check_path(path: object) -> None:
+    """Raises UsageError."""
+    if not isinstance(path, (str, os.PathLike)) or isinstance(path, bytes):
+        raise UsageError(
+            f"open: path is a {type(path).__name__}, want a path or a URL; give several data sets "
+            "to fastload.mix"
+        )
 
 
 def _check_used(masks: object, dtype: str, fill: object, **of_labels: object) -> None:
@@ -152,6 +162,10 @@ def _store(
         if wrong:
             raise UsageError(f"open: {wrong} given for a local path; leave it out, or give cache=")
         return None
+    if options is not None and not isinstance(options, Mapping):
+        raise UsageError(
+            f"open: storage_options is a {type(options).__name__}, want a dictionary of options"
+        )
     from fastload.remote import access  # local data sets need none of it
 
     usual = access.Settings()

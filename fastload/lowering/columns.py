@@ -29,9 +29,8 @@ OPERATORS = {
     "Mod": operator.mod, "Mult": operator.mul, "Sub": operator.sub,
 }  # fmt: skip
 QUESTIONS: dict[str, Callable[..., object]] = {
-    "Eq": operator.eq, "NotEq": operator.ne, "Lt": operator.lt, "LtE": operator.le,
-    "Gt": operator.gt, "GtE": operator.ge, "In": lambda one, all_: one in all_,
-    "NotIn": lambda one, all_: one not in all_,
+    "Eq": operator.eq, "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt, "GtE": operator.ge,
+    "In": lambda one, all_: one in all_,
 }  # fmt: skip
 TEXTS = (
     str, os.path.join, os.path.basename, os.path.dirname, os.path.splitext, os.fspath, Path,
@@ -156,19 +155,25 @@ def binary(name: str, left: object, right: object) -> object:
 
 
 def asked(name: str, left: object, right: object) -> object:
-    """`left < right` and the like, of each sample. Raises UnclearError."""
-    if name not in QUESTIONS:
+    """`left < right` and the like, of each sample, by the name of its node. Raises UnclearError."""
+    asks = name.removeprefix("Not")
+    if asks not in QUESTIONS:
         raise UnclearError(f"it compares by {name}")
-    question = QUESTIONS[name]
+    question = partial(_answer, QUESTIONS[asks], asks == name)
     if type(right) in (list, tuple, dict) and isinstance(right, (list, tuple, dict)):
-        if not {type(one) for one in right} <= PLAIN:
+        if not set(map(type, right)) <= PLAIN:
             raise UnclearError("it looks for a value in what is no list of texts or numbers")
-        return made(partial(_reversed, question, right), [left])
+        return made(partial(_swapped, question, right), [left])
     return made(question, [left, right])
 
 
-def _reversed(question: Callable[..., object], right: object, left: object) -> object:
+def _swapped(question: Callable[..., object], right: object, left: object) -> object:
     return question(left, right)
+
+
+def _answer(question: Callable[..., object], wanted: bool, left: object, right: object) -> object:
+    answer = question(left, right)
+    return answer if wanted else not answer
 
 
 def chosen(test: Column, yes: object, no: object) -> Column:

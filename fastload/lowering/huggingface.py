@@ -12,6 +12,7 @@ from fastload.lowering.names import is_a, type_name
 from fastload.plan import forms
 from fastload.plan.pipeline import Pipeline
 from fastload.sources import FileSource, Source, Subset, read, seek
+from fastload.sources.labels import none
 from fastload.sources.mapped import SpanSource, check_whole, spans
 from fastload.spec import Longs
 
@@ -30,7 +31,7 @@ class _Column(Protocol):
 
 
 def from_huggingface(
-    dataset: Any, image: str = "image", label: str = "label", transform: object = None
+    dataset: Any, image: str = "image", label: str | None = "label", transform: object = None
 ) -> Dataset:
     """The images and labels of a `datasets.Dataset`, as (image, label) pairs.
 
@@ -40,7 +41,8 @@ def from_huggingface(
     Args:
         dataset: One split, with files: not streamed, and not in memory only.
         image: The name of its column of an Image feature.
-        label: The name of its column of whole numbers.
+        label: The name of its column of whole numbers; None: there is none, and all labels are 0,
+            of the class "unlabelled".
         transform: As in `fastload.open`.
 
     Returns:
@@ -65,16 +67,17 @@ def from_huggingface(
             f"{WHERE}: got {type_name(dataset)}, want a datasets.Dataset (one split, not streamed)"
         )
     for name, given in (("image", image), ("label", label)):
-        if not isinstance(given, str):
+        if not isinstance(given, str) and (given is not None or name == "image"):
             raise UsageError(
                 f"{WHERE}: {name} is {type_name(given)}, want the name of a column; give ops "
                 "as transform="
             )
     columns = dataset.column_names
-    if missing := [name for name in (image, label) if name not in columns]:
+    if missing := [name for name in (image, label) if name is not None and name not in columns]:
+        none = ", or label=None where there is none" if missing == [label] else ""
         raise UsageError(
             f"{WHERE}: no column {', '.join(missing)} (has {', '.join(columns)}); give image= and "
-            "label="
+            f"label={none}"
         )
     feature = dataset.features[image]
     if not is_a(feature, "datasets.features.image", "Image") or feature.mode not in MODES:
@@ -86,19 +89,18 @@ def from_huggingface(
     return Dataset(Pipeline(source, ops, views, form=forms.of_pair(form)))
 
 
-def _source(dataset: Any, image: str, label: str) -> Source:
+def _source(dataset: Any, image: str, label: str | None) -> Source:
     split = getattr(dataset, "split", None)
     where = f"{WHERE}({split or 'data set'}, {image})"
     rows = getattr(dataset, "_indices", None)  # of select, shuffle, train_test_split
     check_whole(
         [
             dataset.data.column(image),
-            dataset.data.column(label),
+            *([dataset.data.column(label)] if label is not None else []),
             *([rows.column(0)] if rows is not None else []),
         ]
     )
-    labels = _labels(dataset, label)
-    classes = tuple(getattr(dataset.features[label], "names", None) or ())
+    labels, classes = none(len(dataset.data)) if label is None else _labels(dataset, label)
     column = dataset.data.column(image)
     parts = [chunk.flatten() for chunk in column.chunks]  # bytes, path
     if parts and all(content.null_count == len(content) for content, _ in parts):
@@ -128,16 +130,15 @@ def _of_paths(
     return FileSource(root, tuple(local), labels, classes, seek.attach(local, root))
 
 
-def _labels(dataset: Any, label: str) -> Longs:
-    """int64 of all rows, in the order of the files."""
+def _labels(dataset: Any, label: str) -> tuple[Longs, tuple[str, ...]]:
+    """int64 of all rows, in the order of the files; and the names of the classes."""
     out = dataset.data.column(label).to_numpy()
     if out.dtype.kind not in "iu":
         raise UsageError(
             f"{WHERE}: column {label} has {out.dtype}, want whole numbers, none missing; see "
             "class_encode_column"
         )
-    numbers: Longs = out.astype(np.int64)
-    return numbers
+    return out.astype(np.int64), tuple(getattr(dataset.features[label], "names", None) or ())
 
 
 def _check(source: Source, column: "_Column") -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -54,15 +55,21 @@ class Settings:
             ("deadline", self.deadline, "seconds, more than 0"),
         )
         problems = [
-            f"open: {name} is {value!r}, want {want}" for name, value, want in limits if value <= 0
+            f"open: {name} is {value!r}, want {want}"
+            for name, value, want in limits
+            if not _is_number(value) or value <= 0
         ]
-        if self.max_bandwidth < 0:
+        if not _is_number(self.max_bandwidth) or self.max_bandwidth < 0:
             problems.append(
                 f"open: max_bandwidth is {self.max_bandwidth!r}, want bytes per second, or 0 for "
                 "any number"
             )
         if problems:
             raise UsageError("\n".join(problems))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 class Held(NamedTuple):

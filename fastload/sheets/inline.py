@@ -93,6 +93,8 @@ def show(
         raise UsageError(f"show: n is {n!r}, want 1 to {MOST_IMAGES}")
     if not (isinstance(epoch, int) and 0 <= epoch < 1 << 32):
         raise UsageError(f"show: epoch is {epoch!r}, want 0 to 2**32 - 1")
+    if not isinstance(data, (torch.utils.data.DataLoader, torch.utils.data.Dataset)):
+        raise UsageError(f"show: got a {type(data).__name__}, want a loader or a data set")
     if isinstance(data, DataLoader):
         dataset, seed, mix = data.dataset, data.seed or 0, data.mix
     else:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from fastload.errors import SourceError
+from fastload.files import formats
 from fastload.sources import seek
 from fastload.sources.base import FileSource
 
@@ -37,6 +38,7 @@ def load(root: str) -> FileSource:
         if not of_class:
             empty.append(name)
     if empty:
+        _check_level(root, empty)
         shown = ", ".join(empty[:5]) + (f" and {len(empty) - 5} more" if len(empty) > 5 else "")
         raise SourceError(
             f"{root}: no image in {len(empty)} of {len(classes)} classes ({shown}); remove them or "
@@ -45,6 +47,17 @@ def load(root: str) -> FileSource:
     return FileSource(
         root, tuple(paths), np.array(labels, np.int64), tuple(classes), seek.attach(paths, root)
     )
+
+
+def _check_level(root: str, empty: list[str]) -> None:
+    """Raise SourceError where what lies in a class without images is a data set itself."""
+    for name in empty:
+        inner = os.path.join(root, name)
+        if one := formats.recognize(inner, formats.SOURCES):
+            raise SourceError(
+                f"{root}: folder {name} is no class of images (got {one.summary or one.name}); "
+                f"give {inner}"
+            )
 
 
 def _classes(root: str) -> list[str]:

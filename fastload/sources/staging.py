@@ -6,11 +6,13 @@ allows that (afar.py).
 import numpy as np
 
 from fastload.errors import CacheError, SourceError
+from fastload.files import formats
 from fastload.remote.access import Access, Settings
 from fastload.remote.entry import ABSENT
 from fastload.remote.urls import is_url, local, parse
 from fastload.sources import afar, remote, shards
 from fastload.sources.afar import Objects
+from fastload.sources.folder import EXTENSIONS
 from fastload.sources.shards import ShardSource
 from fastload.sources.store_objects import Behind, behind
 
@@ -54,9 +56,26 @@ def place(text: str, settings: Settings, format: str | None) -> str | Objects:
     if (text, _Same(settings)) in _copies:
         return staged(text, settings)
     lying = behind(parse(text), settings)
+    if format is None:
+        _check_level(lying)
     if lying.bytes > settings.cache_bytes and (parts := afar.in_parts(lying, format)):
         return parts
     return staged(text, settings, lying)
+
+
+def _check_level(lying: Behind) -> None:
+    """Raise SourceError where the URL is that of a folder around the data set: all that lies there
+    would be brought, to say then that it is none.
+    """
+    names = [each.key for each in lying.objects]
+    found = None if lying.name else formats.inside(names)
+    if found and not any(name.lower().endswith(EXTENSIONS) for name in names):
+        folder, one = found
+        where = lying.url.shown.rstrip("/")
+        raise SourceError(
+            f"{where}: holds no images in folders of classes (got {one.summary or one.name} in "
+            f"{folder}); give {where}/{folder}"
+        )
 
 
 def brought(source: remote.RemoteShards) -> ShardSource:

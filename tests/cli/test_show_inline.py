@@ -97,3 +97,9 @@ def test_a_name_that_cannot_be_written(folder, tmp_path):
     assert str(raised.value) == (
         f"{tmp_path}/a.gif: ends in '.gif', want .png or .html; give another name to save"
     )
+
+
+def test_what_is_neither_a_loader_nor_a_data_set():
+    with pytest.raises(fastload.UsageError) as error:
+        fastload.show(5)
+    assert str(error.value) == "show: got a int, want a loader or a data set"

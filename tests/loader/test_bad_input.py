@@ -178,6 +178,15 @@ def test_folders_that_are_no_data_set(tmp_path):
     )
 
 
+def test_a_folder_around_a_data_set(tmp_path):
+    (tmp_path / "all" / "train").mkdir(parents=True)
+    (tmp_path / "all" / "train" / "index.arrow").write_bytes(b"")
+    assert refused(tmp_path / "all") == (
+        f"{tmp_path}/all: folder train is no class of images (got fastload's shards); give "
+        f"{tmp_path}/all/train"
+    )
+
+
 def test_files_that_are_no_data_set(tmp_path):
     known = (
         "want fastload's shards, FFCV file (.beton), MosaicML Streaming's shards (MDS), LitData's "

@@ -3,6 +3,7 @@
 import dataclasses
 import inspect
 
+import pytest
 import torch.utils.data
 
 import fastload
@@ -25,3 +26,16 @@ def test_every_option_is_documented_and_an_attribute():
     assert {name: getattr(loader, name) for name in OWN} == dataclasses.asdict(loader._own)
     undocumented = [name for name in OWN if name not in (fastload.DataLoader.__doc__ or "")]
     assert not undocumented
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"num_workers": 1.5}, "num_workers is 1.5, want a whole number or 'auto'"),
+        ({"bad_samples": 3}, "bad_samples is 3, want the path of a file"),
+    ],
+)
+def test_arguments_of_other_types(given, said):
+    with pytest.raises(TypeError) as raised:
+        fastload.DataLoader([1, 2], **given)
+    assert str(raised.value) == f"DataLoader: {said}"

@@ -191,3 +191,19 @@ def test_grey_and_png_images_are_converted(tmp_path):
         {"image": images, "label": [0, 1, 5]}, features=features
     ).save_to_disk(tmp_path / "data")
     same(datasets.load_from_disk(str(tmp_path / "data")))
+
+
+def test_without_labels(stored):
+    images = stored.remove_columns("label")
+    data = fastload.from_huggingface(images, label=None, transform=EVAL)
+    assert data.classes == ("unlabelled",)
+    got = list(fastload.DataLoader(data, 4))
+    want = list(fastload.DataLoader(fastload.from_huggingface(stored, transform=EVAL), 4))
+    assert all(torch.equal(one[0], other[0]) for one, other in zip(got, want, strict=True))
+    assert not torch.cat([labels for _, labels in got]).any()
+    with pytest.raises(fastload.UsageError) as error:
+        fastload.from_huggingface(images)
+    assert str(error.value) == (
+        "from_huggingface: no column label (has image); give image= and label=, or label=None "
+        "where there is none"
+    )

@@ -181,3 +181,20 @@ def test_a_store_that_lists_other_etags_than_it_answers_with(stored, opened, tmp
     where = span_helpers.lay(tmp_path / "local", "tars", span_helpers.images())
     want = batches(fastload.open(where, OPS), shuffle=False)
     assert batches(opened(stored(where)), shuffle=False) == want
+
+
+def test_a_folder_around_a_data_set_is_told_before_it_is_brought(
+    bucket, prefix, shards, opened, tmp_path
+):
+    for file in shards.iterdir():
+        bucket.put(f"{prefix}/train/{file.name}", file.read_bytes())
+    url = f"s3://{bucket.name}/{prefix}"
+    with pytest.raises(SourceError) as error:
+        opened(url)
+    assert str(error.value) == (
+        f"{url}: holds no images in folders of classes (got fastload's shards in train); give "
+        f"{url}/train"
+    )
+    assert not (tmp_path / "disk").exists()
+    bucket.put(f"{prefix}/train/0.jpg", b"x")  # a class may have other files, too
+    assert len(opened(url, cache_bytes=1 << 30)) == 1

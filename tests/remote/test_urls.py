@@ -4,6 +4,7 @@ import pickle
 
 import pytest
 
+import fastload
 from fastload.errors import SourceError, UsageError
 from fastload.remote.access import Settings
 from fastload.remote.stores import Store
@@ -100,3 +101,31 @@ def test_settings_out_of_their_range():
         "open: deadline is -1, want seconds, more than 0",
         "open: max_bandwidth is -1, want bytes per second, or 0 for any number",
     ]
+
+
+def test_settings_that_are_no_numbers():
+    with pytest.raises(UsageError) as raised:
+        Settings(cache_bytes="10GiB", deadline=True, max_bandwidth="5MB")
+    assert str(raised.value).splitlines() == [
+        "open: cache_bytes is '10GiB', want bytes, 1 or more",
+        "open: deadline is True, want seconds, more than 0",
+        "open: max_bandwidth is '5MB', want bytes per second, or 0 for any number",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "given", "said"),
+    [
+        (["a"], {}, "path is a list, want a path or a URL; give several data sets to fastload.mix"),
+        (b"a", {}, "path is a bytes, want a path or a URL; give several data sets to fastload.mix"),
+        (
+            "s3://a",
+            {"storage_options": "x"},
+            "storage_options is a str, want a dictionary of options",
+        ),
+    ],
+)
+def test_arguments_of_other_types(path, given, said):
+    with pytest.raises(UsageError) as raised:
+        fastload.open(path, [], **given)
+    assert str(raised.value) == f"open: {said}"
