@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fastload.dataset import Dataset
 from fastload.errors import PipelineError, SourceError, UsageError
 from fastload.files.formats import WEBDATASET, source_at
+from fastload.files.patterns import is_pattern
 from fastload.lowering.chain import Ops, known_pictures, lower_transform
 from fastload.lowering.datasets import lower
 from fastload.lowering.huggingface import from_huggingface
@@ -165,6 +166,11 @@ def _store(
     if options is not None and not isinstance(options, Mapping):
         raise UsageError(
             f"open: storage_options is a {type(options).__name__}, want a dictionary of options"
+        )
+    if cache is not None and is_pattern(os.fspath(cache)) and is_pattern(os.fspath(path)):
+        raise UsageError(
+            f"open: cache is {os.fspath(cache)!r}, whose braces or stars would name files; give "
+            "another folder"
         )
     from fastload.remote import access  # local data sets need none of it
 

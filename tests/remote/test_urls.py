@@ -123,6 +123,11 @@ def test_settings_that_are_no_numbers():
             {"storage_options": "x"},
             "storage_options is a str, want a dictionary of options",
         ),
+        (
+            "s3://a/{0..1}.tar",
+            {"cache": "run{1..2}"},
+            "cache is 'run{1..2}', whose braces or stars would name files; give another folder",
+        ),
     ],
 )
 def test_arguments_of_other_types(path, given, said):

@@ -137,4 +137,11 @@ DIFFERENCES = {
         "an IndexError with the index, the length and what to do",
         "as above",
     ),
+    "number": Difference(
+        NATIVE,
+        "a data set class that calculates with a sample's number gets negative ones of a sampler, "
+        "and NumPy's of other types, and makes other names or values of them",
+        "an IndexError, or a TypeError",
+        "names and values are worked out for the numbers from 0 on, once",
+    ),
 }

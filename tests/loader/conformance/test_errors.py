@@ -4,9 +4,11 @@ epoch goes on.
 
 import re
 
+import numpy as np
 import pytest
 import torch
 from PIL import UnidentifiedImageError
+from torchvision.datasets import ImageFolder
 
 from fastload.errors import UnidentifiedImageSampleError
 
@@ -48,6 +50,24 @@ def outcomes(loader, most: int = 20) -> list[object]:
 )
 def test_an_index_that_is_none(kind, folder, workers, sampler, want):
     assert outcomes(kind.make(folder, 1, sampler=sampler, num_workers=workers)) == want
+
+
+class Shifted(ImageFolder):
+    """It calculates with the sample's number."""
+
+    def __getitem__(self, index):
+        path, label = self.samples[(index + 1) % len(self.samples)]
+        return self.transform(self.loader(path)), label
+
+
+@pytest.mark.parametrize(
+    ("sampler", "error"), [([-2], IndexError), ([np.int32(2)], TypeError), ([3], None)], ids=str
+)
+def test_a_number_that_a_data_set_calculates_with(kind, folder, sampler, error):
+    loader = kind.loader(Shifted(folder, TRANSFORM), 1, sampler=sampler)
+    native = kind.name == "native" and kind.differs("number")
+    if kind.name != "own":
+        assert outcomes(loader) == [error if native and error else 1]
 
 
 def test_the_text_of_a_bad_index(kind, folder):
