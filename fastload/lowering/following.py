@@ -124,6 +124,8 @@ def _check_module(module: torch.nn.Module) -> None:
 class _Frame(Expressions):
     """Its statements."""
 
+    is_branch = False  # one of two ways to set values, not all of the function
+
     def run(self, body: list[ast.stmt]) -> object:
         """What the function returns."""
         return self._rest(list(body))
@@ -142,6 +144,8 @@ class _Frame(Expressions):
                     self._chosen(asked, now)
                     continue
                 test = calculating.truth(asked)
+                if isinstance(test, Chance) and self.is_branch:  # the rest is not at hand
+                    raise UnclearError("it draws which value it sets")
                 if isinstance(test, Chance):
                     return self._both(test, [*now.body, *todo], [*now.orelse, *todo])
                 todo = [*(now.body if test else now.orelse), *todo]
@@ -177,6 +181,7 @@ class _Frame(Expressions):
             raise UnclearError(f"it does more than to set values by `{ast.unparse(now.test)[:50]}`")
         for body in (now.body, now.orelse):
             frame = _Frame(self.follower, self.function, dict(self.env))
+            frame.is_branch = True
             frame._rest(list(body))
             ways.append(frame.env)
         for name in dict.fromkeys([*ways[0], *ways[1]]):

@@ -30,6 +30,26 @@ class LabelByChance(Valued):
         return image, label
 
 
+class DrawnValue(Valued):
+    """Half of some samples have one label, half another one."""
+
+    def __getitem__(self, index):
+        label = self.labels[index]
+        if self.flags[index]:
+            label = 0
+            if random.random() < 0.5:
+                label = 1
+        return self.image(index), label
+
+
+class DrawnInstead(Valued):
+    def __getitem__(self, index):
+        label = self.labels[index]
+        if self.flags[index]:
+            label = 1 if random.random() < 0.5 else 0
+        return self.image(index), label
+
+
 class RoundedTwice(Valued):
     def __getitem__(self, index):
         return self.image(index), torch.tensor(self.scores[index]).long()
@@ -73,6 +93,8 @@ class Rows(Valued):
 REFUSED = {
     Both: "it makes different things by chance",
     LabelByChance: "it makes different things by chance",
+    DrawnValue: "it draws which value it sets",
+    DrawnInstead: "it makes different things by chance",
     RoundedTwice: "it calls long of a tensor of numbers",
     TensorOrNumber: "it calculates with tensors of numbers",
     Filled: "it does more than to set values by `self.flags[index]`",
