@@ -7,6 +7,7 @@ doctor`.
 
 import fnmatch
 import os
+import re
 from collections.abc import Iterable, Iterator
 
 from fastload.errors import ConversionError, SourceError
@@ -82,15 +83,13 @@ def inside(names: Iterable[str]) -> tuple[str, Format] | None:
     """The first folder below another one that a format of fastload's lies in, and which: by the
     paths of files, from the upper one. None: there is none, or the upper one has such files itself.
     """
-    found = None
-    for name in names:
-        folder, base = os.path.split(name)
-        for one in SOURCES.own.values():
-            if any(fnmatch.fnmatch(base, marker) for marker in one.markers):
-                if not folder:
-                    return None
-                found = found or (folder, one)
-    return found
+    own = [one for one in SOURCES.own.values() if one.markers]
+    marked = re.compile("|".join(fnmatch.translate(each) for one in own for each in one.markers))
+    found = [name for name in names if marked.match(name.rpartition("/")[2])]
+    if not found or any("/" not in name for name in found):
+        return None
+    folder, _, base = found[0].rpartition("/")
+    return folder, next(one for one in own if any(fnmatch.filter([base], m) for m in one.markers))
 
 
 def of_target(where: str) -> Format | None:

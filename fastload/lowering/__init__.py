@@ -123,7 +123,7 @@ def open(
 
 def _check_path(path: object) -> None:
     """Raises UsageError."""
-    if not isinstance(path, (str, os.PathLike)) or isinstance(path, bytes):
+    if not isinstance(path, (str, os.PathLike)):
         raise UsageError(
             f"open: path is a {type(path).__name__}, want a path or a URL; give several data sets "
             "to fastload.mix"

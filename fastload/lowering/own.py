@@ -135,18 +135,17 @@ def _labels(form: Form, columns: list[Column], length: int) -> tuple[Form, Longs
         return form, np.zeros(length, np.int64)
     one = columns[0]
     whole = type(one) is not Tensors or one.dtype in (None, torch.int64)
-    if len(columns) == 1 and whole and _is_whole(one.rows):
-        return form, arrays.class_numbers(one.rows, as_given=True)
+    if len(columns) == 1 and whole and (numbers := _whole(one.rows)) is not None:
+        return form, numbers
     return _with_values(form, list(map(_values, columns))), np.arange(length)
 
 
-def _is_whole(rows: Sequence[object]) -> bool:
-    """Whether they are int64 in a batch."""
+def _whole(rows: Sequence[object]) -> Longs | None:
+    """The numbers, where they are int64 in a batch."""
     try:
-        arrays.class_numbers(rows, as_given=True)
+        return arrays.class_numbers(rows, as_given=True)
     except ValueError:
-        return False
-    return True
+        return None
 
 
 def _values(column: Column) -> forms.Values:

@@ -21,12 +21,9 @@ PATH_METHODS = ("joinpath", "with_name", "with_stem", "with_suffix")
 
 def has(of: object, name: str) -> bool:
     """Whether a text or path, or one of each sample, has a method that is called here."""
-    kinds = _kinds(of) if name in (*METHODS, *PATH_METHODS) else set()
-    return (
-        bool(kinds)
-        and name in (PATH_METHODS if kinds == PATHS else METHODS)
-        and (kinds == PATHS or kinds <= TEXTS)
-    )
+    if name in PATH_METHODS:
+        return _kinds(of) == PATHS
+    return name in METHODS and _kinds(of) <= TEXTS
 
 
 def part(of: object, name: str) -> object:

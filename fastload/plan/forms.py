@@ -34,8 +34,10 @@ class Values:
     def of(self, labels: torch.Tensor, *, as_list: bool) -> object:
         """A tensor, or a list or a tuple of texts."""
         picked = [self.rows[place] for place in labels.tolist()]
-        if self.in_tensors:
-            made: object = torch.stack([torch.tensor(one, dtype=self.dtype) for one in picked])
+        if self.in_tensors and set(map(type, picked)) in ({int}, {float}):  # at once: the same
+            made: object = torch.tensor(picked, dtype=self.dtype)
+        elif self.in_tensors:
+            made = torch.stack([torch.tensor(one, dtype=self.dtype) for one in picked])
         else:
             made = default_collate(picked)
         if not isinstance(made, torch.Tensor):
@@ -58,7 +60,7 @@ class Keyed:
 
 
 Stack: TypeAlias = Callable[[Sequence[torch.Tensor]], torch.Tensor]
-Form: TypeAlias = Union[int, Values, Stacked, Keyed, tuple["Form", ...]]  # noqa: UP007  names itself
+Form: TypeAlias = Union[int, Values, Stacked, Keyed, tuple["Form", ...]]  # noqa: UP007
 
 
 def formed(

@@ -68,8 +68,10 @@ def _check_level(lying: Behind) -> None:
     would be brought, to say then that it is none.
     """
     names = [each.key for each in lying.objects]
-    found = None if lying.name else formats.inside(names)
-    if found and not any(name.lower().endswith(EXTENSIONS) for name in names):
+    # Images first: where there are any, the first of a million names tells
+    if lying.name or any(name.lower().endswith(EXTENSIONS) for name in names):
+        return
+    if found := formats.inside(names):
         folder, one = found
         where = lying.url.shown.rstrip("/")
         raise SourceError(

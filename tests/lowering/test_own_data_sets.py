@@ -97,6 +97,12 @@ def same(ours, theirs):
     return ours
 
 
+def refuses(data, why):
+    kind = type(data)
+    what = f"data set {kind.__module__}.{kind.__name__} is not one that fastload can follow"
+    assert lower(data) == (None, [f"{what}: {why}"])
+
+
 @pytest.mark.parametrize("kind", [Tutorial, Closed, OnlyImages, Rows])
 def test_own_classes_run_natively(kind, folder):
     data = kind(folder)
@@ -218,8 +224,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("kind", REFUSED, ids=lambda kind: kind.__name__)
 def test_what_has_no_meaning_is_refused(kind, folder):
-    what = f"data set {HERE}.{kind.__name__} is not one that fastload can follow"
-    assert lower(kind(folder)) == (None, [f"{what}: {REFUSED[kind]}"])
+    refuses(kind(folder), REFUSED[kind])
 
 
 @pytest.mark.parametrize("mark", [None, 0], ids=str)

@@ -7,7 +7,7 @@ import torch
 from PIL import Image
 from torchvision.transforms import functional
 
-from fastload.lowering import lower
+from tests.lowering.test_own_data_sets import refuses
 from tests.lowering.test_own_values import COUNT, Valued
 
 
@@ -106,5 +106,4 @@ REFUSED = {
 
 @pytest.mark.parametrize("kind", REFUSED, ids=lambda kind: kind.__name__)
 def test_what_has_no_meaning_is_refused(kind, folder):
-    what = f"data set {__name__}.{kind.__name__} is not one that fastload can follow"
-    assert lower(kind(folder)) == (None, [f"{what}: {REFUSED[kind]}"])
+    refuses(kind(folder), REFUSED[kind])
